@@ -1,0 +1,87 @@
+/** @file
+ *  Generators: learn from traces, write new ones.
+ *
+ *  A model file (docs/formats/model.md) holds one generator of some kind
+ *  ("markov", "diffusion") with its vocabulary, tables and mined rules; everything
+ *  in it comes from the training traces alone.
+ *  Pinned by tests/unit/test_synth_*.c.
+ */
+#ifndef STANDIN_SYNTH_H
+#define STANDIN_SYNTH_H
+
+#include <standin/rules.h>
+#include <standin/trace.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct stn_model stn_model;
+
+typedef struct stn_train_options {
+    const char *kind;        /**< "markov"; NULL: the default kind */
+    uint32_t max_order;      /**< Markov: highest order tried; 0: 8 */
+    double valid_share;      /**< share at the end of each run used to choose; <= 0: 0.1 */
+    uint64_t seed;
+    const stn_rules *rules;  /**< rules to train the attribute tables with and to store; NULL: built-in */
+} stn_train_options;
+
+typedef struct stn_train_stats {
+    uint64_t events;
+    double seconds;
+    uint64_t peak_rss_bytes;
+    uint64_t parameters;     /**< free parameters stored */
+    double train_loss;       /**< nats per event type */
+    double valid_loss;       /**< nats per event type on the held-back share */
+    uint32_t order;          /**< Markov: order chosen */
+} stn_train_stats;
+
+/** Train on @p traces [count] (borrowed; windows never cross them).
+ *  @return STN_OK; STN_ERANGE (no events), STN_ENOMEM, STN_EINTR */
+stn_status stn_model_train(stn_model **out, const stn_trace *const *traces, size_t count,
+                           const stn_train_options *options, stn_train_stats *stats,
+                           stn_catalog *catalog, stn_progress_fn progress, void *user,
+                           stn_err *err) STN_MUST_USE;
+
+/** Write to @p path (temporary, then renamed). @return STN_OK, STN_EIO, STN_ENOMEM */
+stn_status stn_model_save(const stn_model *model, const char *path, stn_err *err) STN_MUST_USE;
+/** Read a model; its names are interned in @p catalog.
+ *  @return STN_OK; STN_EFORMAT (not a model, wrong version, damaged: hash), STN_EIO, STN_ENOMEM */
+stn_status stn_model_load(stn_model **out, const char *path, stn_catalog *catalog,
+                          stn_err *err) STN_MUST_USE;
+void stn_model_free(stn_model *model);
+/** "markov" … */
+const char *stn_model_kind(const stn_model *model);
+/** Rules stored with the model; borrowed from it. */
+const stn_rules *stn_model_rules(const stn_model *model);
+/** Events a second of the training traces (mean). */
+double stn_model_rate(const stn_model *model);
+
+typedef struct stn_generator stn_generator;
+
+typedef struct stn_generate_options {
+    uint64_t seed;
+    uint64_t begin_ns; /**< time of the first event */
+    bool unguided;     /**< do not let the rules mask: to measure what guidance is worth */
+} stn_generate_options;
+
+typedef struct stn_generate_stats {
+    uint64_t events;
+    uint64_t rejected;   /**< proposals the rules refused */
+    uint64_t violations; /**< violations in what was handed out */
+} stn_generate_stats;
+
+/** Begin a trace; @p model is borrowed. Same model, seed and build: same trace. */
+stn_status stn_generator_new(stn_generator **out, const stn_model *model,
+                             const stn_generate_options *options, stn_catalog *catalog,
+                             stn_err *err) STN_MUST_USE;
+/** Next event, lent until the next call; never ends. @return STN_OK, STN_ENOMEM */
+stn_status stn_generator_next(stn_generator *generator, stn_event *event,
+                              stn_err *err) STN_MUST_USE;
+void stn_generator_stats(const stn_generator *generator, stn_generate_stats *stats);
+void stn_generator_free(stn_generator *generator);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
