@@ -1,0 +1,15 @@
+# cmake -P cmake/uninstall.cmake build/release/install_manifest.txt
+# Removes the files that `make install` has put in place, and nothing else.
+if(NOT CMAKE_ARGC EQUAL 4)
+    message(FATAL_ERROR "usage: cmake -P cmake/uninstall.cmake BUILD/install_manifest.txt")
+endif()
+set(manifest "${CMAKE_ARGV3}")
+if(NOT EXISTS "${manifest}")
+    message(FATAL_ERROR "${manifest}: not there; was `make install` run from this tree?")
+endif()
+file(STRINGS "${manifest}" files)
+foreach(name IN LISTS files)
+    message(STATUS "remove ${name}")
+    file(REMOVE "$ENV{DESTDIR}${name}")
+endforeach()
+file(REMOVE "${manifest}")
