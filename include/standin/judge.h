@@ -22,25 +22,26 @@ typedef struct stn_judge_score {
     double combined_macro_f1; /**< half real, half synthetic */
     double ratio;             /**< tstr / trtr */
     double trtr_accuracy, tstr_accuracy, combined_accuracy;
-    uint64_t train_events;    /**< the same on both sides */
+    uint64_t train_events; /**< the same on both sides */
     uint64_t test_events;
 } stn_judge_score;
 
 /** Equal-width histogram of log10 of a positive quantity. */
 typedef struct stn_loghist {
-    double low, high;    /**< log10 of the outer edges */
-    uint32_t bins;       /**< at most 96 */
+    double low, high; /**< log10 of the outer edges */
+    uint32_t bins;    /**< at most 96 */
     uint64_t count[96];
     uint64_t total;
 } stn_loghist;
 
 /** One type or system call, real beside synthetic. */
 typedef struct stn_side {
-    uint32_t name;          /**< string id */
+    uint32_t name; /**< string id */
     uint64_t real_count, synthetic_count;
-    double real_p50_ns, real_p99_ns, synthetic_p50_ns, synthetic_p99_ns; /**< durations; 0 if none */
-    double ks;              /**< Kolmogorov-Smirnov distance of the durations, NAN if none */
-    double dt_wasserstein;  /**< of log10 of the time since the event before, NAN if none */
+    double real_p50_ns, real_p99_ns, synthetic_p50_ns,
+        synthetic_p99_ns;  /**< durations; 0 if none */
+    double ks;             /**< Kolmogorov-Smirnov distance of the durations, NAN if none */
+    double dt_wasserstein; /**< of log10 of the time since the event before, NAN if none */
 } stn_side;
 
 typedef struct stn_evaluation {
@@ -51,20 +52,20 @@ typedef struct stn_evaluation {
     double dt_wasserstein_real; /**< train against held-out */
     double ks_syscall, ks_runqueue, ks_block;                /**< NAN where a side has none */
     double ks_syscall_real, ks_runqueue_real, ks_block_real; /**< train against held-out */
-    double fano_real[3], fano_synthetic[3]; /**< counts per 1, 10, 100 ms */
-    double rate_real, rate_synthetic;       /**< events per second */
-    double cpu_share_distance;  /**< total variation of events per CPU */
-    double thread_share_distance; /**< total variation of events per process name */
+    double fano_real[3], fano_synthetic[3];                  /**< counts per 1, 10, 100 ms */
+    double rate_real, rate_synthetic;                        /**< events per second */
+    double cpu_share_distance;                    /**< total variation of events per CPU */
+    double thread_share_distance;                 /**< total variation of events per process name */
     double run_length_real, run_length_synthetic; /**< mean events of one thread in a row */
     double violations_per_1000_real, violations_per_1000_synthetic;
     stn_rule_stats *rules_real, *rules_synthetic; /**< [rule_count] */
     uint32_t rule_count;
     double verbatim64_synthetic, verbatim64_held_out; /**< share of 64-event windows in train */
-    double nn_distance_ratio;   /**< nearest training window: synthetic over held-out */
+    double nn_distance_ratio; /**< nearest training window: synthetic over held-out */
     stn_loghist dt_real, dt_synthetic;
-    stn_side *types;            /**< [type_count] by real count, falling */
+    stn_side *types; /**< [type_count] by real count, falling */
     uint32_t type_count;
-    stn_side *syscalls;         /**< [syscall_count] by real count, falling */
+    stn_side *syscalls; /**< [syscall_count] by real count, falling */
     uint32_t syscall_count;
 } stn_evaluation;
 

@@ -21,11 +21,11 @@ extern "C" {
 typedef struct stn_rules stn_rules;
 
 typedef struct stn_rule_info {
-    const char *name;       /**< "syscall_pair" */
-    const char *doc;        /**< one sentence */
-    const char *exceptions; /**< when it does not apply, "" if always */
-    uint64_t support;       /**< mined rules: how many cases; 0 otherwise */
-    uint32_t state_count;   /**< states of its automaton */
+    const char *name;          /**< "syscall_pair" */
+    const char *doc;           /**< one sentence */
+    const char *exceptions;    /**< when it does not apply, "" if always */
+    uint64_t support;          /**< mined rules: how many cases; 0 otherwise */
+    uint32_t state_count;      /**< states of its automaton */
     const char *const *states; /**< [state_count] names; state 0 is "unknown" */
 } stn_rule_info;
 
@@ -57,16 +57,16 @@ typedef struct stn_checker stn_checker;
 
 /** One broken rule at one event. */
 typedef struct stn_violation {
-    uint32_t rule;       /**< index into the rule set */
+    uint32_t rule; /**< index into the rule set */
     uint64_t time_ns;
     uint32_t type;
     int32_t tid;
     uint16_t cpu;
-    char text[160];      /**< what was found and what was expected, filled for the first few only */
+    char text[160]; /**< what was found and what was expected, filled for the first few only */
 } stn_violation;
 
 typedef struct stn_rule_stats {
-    uint64_t checked;    /**< cases judged */
+    uint64_t checked; /**< cases judged */
     uint64_t violations;
 } stn_rule_stats;
 
@@ -129,8 +129,8 @@ const stn_binding *stn_rules_bindings(const stn_rules *rules, uint32_t type, uin
 /** State of the instance of @p rule with @p key now; 0 (unknown) if never seen. */
 uint32_t stn_checker_state(const stn_checker *checker, uint32_t rule, const stn_key *key);
 /** Key that @p event forms for @p binding. @return false if a field is missing */
-bool stn_checker_key(const stn_checker *checker, const stn_binding *binding,
-                     const stn_event *event, stn_key *key);
+bool stn_checker_key(const stn_checker *checker, const stn_binding *binding, const stn_event *event,
+                     stn_key *key);
 /** Would some transition of @p rule accept @p type from @p state, guards aside? */
 bool stn_rules_accepts(const stn_rules *rules, uint32_t rule, uint32_t state, uint32_t type);
 
@@ -147,8 +147,9 @@ int32_t stn_checker_running(const stn_checker *checker, uint16_t cpu);
 /* ---- mining ---------------------------------------------------------- */
 
 typedef struct stn_mine_options {
-    uint32_t min_support;  /**< cases that a rule needs; 0: 50 */
-    double range_slack;    /**< Δt and value ranges are widened by this share of the log range; <0: 0.1 */
+    uint32_t min_support; /**< cases that a rule needs; 0: 50 */
+    double
+        range_slack; /**< Δt and value ranges are widened by this share of the log range; <0: 0.1 */
 } stn_mine_options;
 
 /** Learn what always holds in all of @p traces: successions per thread and CPU, pairings,
@@ -161,9 +162,9 @@ stn_status stn_rules_mine(stn_rules **out, const stn_trace *const *traces, size_
 /* ---- repair ---------------------------------------------------------- */
 
 typedef struct stn_repair_options {
-    uint32_t beam;       /**< states kept side by side; 0: 8 */
-    uint32_t lookahead;  /**< events looked ahead before an edit is chosen; 0: 32 */
-    bool fill_lost;      /**< treat lost stretches as to be filled, not excused */
+    uint32_t beam;      /**< states kept side by side; 0: 8 */
+    uint32_t lookahead; /**< events looked ahead before an edit is chosen; 0: 32 */
+    bool fill_lost;     /**< treat lost stretches as to be filled, not excused */
     uint64_t seed;
 } stn_repair_options;
 
@@ -171,7 +172,8 @@ typedef struct stn_repair_stats {
     uint64_t events_in, events_out;
     uint64_t violations_before, violations_after;
     uint64_t inserted, deleted, retyped, retimed, reassigned; /**< edits by kind */
-    const uint64_t *edits_by_rule; /**< [stn_rules_count()], owned by the repairer's caller: see free */
+    const uint64_t
+        *edits_by_rule; /**< [stn_rules_count()], owned by the repairer's caller: see free */
 } stn_repair_stats;
 
 /** Smallest edits after which no rule is broken.

@@ -19,21 +19,22 @@ extern "C" {
 typedef struct stn_model stn_model;
 
 typedef struct stn_train_options {
-    const char *kind;        /**< "markov"; NULL: the default kind */
-    uint32_t max_order;      /**< Markov: highest order tried; 0: 8 */
-    double valid_share;      /**< share at the end of each run used to choose; <= 0: 0.1 */
+    const char *kind;   /**< "markov"; NULL: the default kind */
+    uint32_t max_order; /**< Markov: highest order tried; 0: 8 */
+    double valid_share; /**< share at the end of each run used to choose; <= 0: 0.1 */
     uint64_t seed;
-    const stn_rules *rules;  /**< rules to train the attribute tables with and to store; NULL: built-in */
+    const stn_rules
+        *rules; /**< rules to train the attribute tables with and to store; NULL: built-in */
 } stn_train_options;
 
 typedef struct stn_train_stats {
     uint64_t events;
     double seconds;
     uint64_t peak_rss_bytes;
-    uint64_t parameters;     /**< free parameters stored */
-    double train_loss;       /**< nats per event type */
-    double valid_loss;       /**< nats per event type on the held-back share */
-    uint32_t order;          /**< Markov: order chosen */
+    uint64_t parameters; /**< free parameters stored */
+    double train_loss;   /**< nats per event type */
+    double valid_loss;   /**< nats per event type on the held-back share */
+    uint32_t order;      /**< Markov: order chosen */
 } stn_train_stats;
 
 /** Train on @p traces [count] (borrowed; windows never cross them).

@@ -99,9 +99,9 @@ typedef struct stn_field {
 typedef struct stn_event {
     uint64_t time_ns;
     uint32_t type;
-    int32_t tid;          /**< running thread, 0 idle, STN_NO_TID */
-    uint32_t comm;        /**< string id of its name, STN_NO_ID */
-    uint16_t cpu;         /**< STN_NO_CPU if not known */
+    int32_t tid;   /**< running thread, 0 idle, STN_NO_TID */
+    uint32_t comm; /**< string id of its name, STN_NO_ID */
+    uint16_t cpu;  /**< STN_NO_CPU if not known */
     uint16_t field_count;
     const stn_field *fields; /**< [field_count], canonical names, source order */
 } stn_event;
@@ -114,15 +114,15 @@ int64_t stn_field_int(const stn_field *field, int64_t fallback);
 /* ---- what is known of a trace beyond its events ---------------------- */
 
 typedef struct stn_trace_meta {
-    char format[32];       /**< row of the format table: "ctf", "trace.dat", "ftrace", … */
-    char clock[32];        /**< "monotonic", "mono", … or "" */
+    char format[32]; /**< row of the format table: "ctf", "trace.dat", "ftrace", … */
+    char clock[32];  /**< "monotonic", "mono", … or "" */
     char host[64];
-    char tracer[64];       /**< "lttng-modules 2.13", … or "" */
-    uint64_t epoch_ns;     /**< add to time_ns for nanoseconds since 1970; 0 if not known */
-    uint32_t cpu_count;    /**< highest CPU seen or declared, plus one */
-    uint64_t event_count;  /**< events handed out so far */
-    uint64_t lost_count;   /**< events that the tracer says it lost, so far */
-    uint64_t lost_marks;   /**< marks handed out so far */
+    char tracer[64];      /**< "lttng-modules 2.13", … or "" */
+    uint64_t epoch_ns;    /**< add to time_ns for nanoseconds since 1970; 0 if not known */
+    uint32_t cpu_count;   /**< highest CPU seen or declared, plus one */
+    uint64_t event_count; /**< events handed out so far */
+    uint64_t lost_count;  /**< events that the tracer says it lost, so far */
+    uint64_t lost_marks;  /**< marks handed out so far */
 } stn_trace_meta;
 
 /* ---- readers --------------------------------------------------------- */
@@ -131,14 +131,15 @@ typedef struct stn_reader stn_reader;
 
 /** Which events pass. Zero is "all". */
 typedef struct stn_filter {
-    uint64_t begin_ns, end_ns;    /**< begin <= time < end, relative to the first event; end 0: no end */
-    const uint16_t *cpus;         /**< [cpu_count]; owner: caller, for the life of the reader */
+    uint64_t begin_ns,
+        end_ns;           /**< begin <= time < end, relative to the first event; end 0: no end */
+    const uint16_t *cpus; /**< [cpu_count]; owner: caller, for the life of the reader */
     uint32_t cpu_count;
-    const int32_t *tids;          /**< [tid_count] */
+    const int32_t *tids; /**< [tid_count] */
     uint32_t tid_count;
-    const char *const *comms;     /**< [comm_count] glob patterns (fnmatch) */
+    const char *const *comms; /**< [comm_count] glob patterns (fnmatch) */
     uint32_t comm_count;
-    const char *const *events;    /**< [event_count] glob patterns on canonical or original names */
+    const char *const *events; /**< [event_count] glob patterns on canonical or original names */
     uint32_t event_count;
 } stn_filter;
 
@@ -196,7 +197,7 @@ typedef struct stn_format_info {
     const char *summary;   /**< one line */
     const char *extension; /**< ".dat"; "/" for a folder */
     bool reads, writes;
-    bool available;        /**< false if a needed library is not there at run time */
+    bool available; /**< false if a needed library is not there at run time */
 } stn_format_info;
 
 uint32_t stn_format_count(void);
