@@ -1,0 +1,13 @@
+#!/bin/bash
+# scripts/tidy_one.sh FILE: clang-tidy over one source, unless it held before. $STAMP stands
+# for the headers and the rules.
+set -uo pipefail
+key=$(printf '%s %s' "$STAMP" "$(sha256sum <"$1")" | sha256sum | cut -c1-16)
+done_file=build/tidy/$key
+[ ! -e "$done_file" ] || exit 0
+if output=$(clang-tidy -p build/dev --quiet "$1" 2>&1); then
+    touch "$done_file"
+else
+    printf '%s\n' "$output" | grep -vE 'warnings? (generated|treated)|^Suppressed|^Use -header'
+    exit 1
+fi
