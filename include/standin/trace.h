@@ -202,7 +202,7 @@ typedef struct stn_format_info {
 
 uint32_t stn_format_count(void);
 /** @pre index < stn_format_count() */
-const stn_format_info *stn_format_at(uint32_t index);
+stn_format_info stn_format_at(uint32_t index);
 
 /* ---- traces in memory ------------------------------------------------ */
 

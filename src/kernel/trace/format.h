@@ -53,5 +53,7 @@ extern const stn_read_ops stn_read_ctf, stn_read_trace_dat, stn_read_ftrace, stn
     stn_read_csv;
 extern const stn_write_ops stn_write_ctf, stn_write_ftrace, stn_write_json, stn_write_csv,
     stn_write_parquet;
+/** Can libduckdb be loaded? */
+bool stn_parquet_available(void);
 
 #endif
