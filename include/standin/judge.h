@@ -34,6 +34,27 @@ typedef struct stn_loghist {
     uint64_t total;
 } stn_loghist;
 
+/** Share of one n-gram of canonical event types among all n-grams of its n. */
+typedef struct stn_gram {
+    uint32_t n;       /**< 1, 2 or 3 */
+    uint32_t name[3]; /**< [n] string ids */
+    double real, synthetic;
+} stn_gram;
+
+/** Share of a CPU or a thread class among the events. */
+typedef struct stn_share {
+    uint32_t name; /**< string id of the class, or the number of the CPU */
+    double real, synthetic;
+} stn_share;
+
+/** Waits that are measured between two events. */
+typedef enum stn_wait {
+    STN_WAIT_SYSCALL = 0,  /**< entry to exit of one call of one thread */
+    STN_WAIT_RUNQUEUE = 1, /**< wake-up to switch-in of one thread */
+    STN_WAIT_BLOCK = 2,    /**< issue to complete of one device and sector */
+    STN_WAIT_COUNT = 3,
+} stn_wait;
+
 /** One type or system call, real beside synthetic. */
 typedef struct stn_side {
     uint32_t name; /**< string id */
@@ -67,6 +88,20 @@ typedef struct stn_evaluation {
     uint32_t type_count;
     stn_side *syscalls; /**< [syscall_count] by real count, falling */
     uint32_t syscall_count;
+
+    uint64_t events_train, events_real, events_synthetic; /**< all that was given */
+    double fano_train[3], rate_train, run_length_train;
+    double cpu_share_distance_real, thread_share_distance_real; /**< train against held-out */
+    double nn_distance_synthetic, nn_distance_held_out; /**< mean, edits per 64 events; NAN */
+    stn_loghist wait_real[STN_WAIT_COUNT], wait_synthetic[STN_WAIT_COUNT]; /**< ns */
+    stn_gram *grams; /**< [gram_count] the most frequent of either side, by n, then falling */
+    uint32_t gram_count;
+    stn_share *cpus; /**< [cpu_count] by number */
+    uint32_t cpu_count;
+    stn_share *threads; /**< [thread_count] classes by real share, falling */
+    uint32_t thread_count;
+    stn_violation *violations; /**< [violation_count] the first of the synthetic runs */
+    uint32_t violation_count;
 } stn_evaluation;
 
 typedef struct stn_evaluate_options {
