@@ -1,7 +1,7 @@
 /** @file
  *  Allocation with fault injection. Every allocation of the library goes through here,
  *  so that a test can fail the first, second, third … and expect a clean ::STN_ENOMEM.
- *  Pinned by tests/unit/test_alloc.c. */
+ *  Pinned by tests/unit/test_core_base.c. */
 #ifndef STN_CORE_BASE_ALLOC_H
 #define STN_CORE_BASE_ALLOC_H
 

@@ -1,5 +1,5 @@
 /** @file
- *  Bump allocation for a phase: nothing is freed singly. Pinned by tests/unit/test_arena.c. */
+ *  Bump allocation for a phase: nothing is freed singly. Pinned by tests/unit/test_core_base.c. */
 #ifndef STN_CORE_BASE_ARENA_H
 #define STN_CORE_BASE_ARENA_H
 

@@ -23,15 +23,21 @@ stn_status stn_err_prepend(stn_err *err, stn_status status, const char *fmt, ...
     if (!err) {
         return status;
     }
-    char tail[sizeof err->text];
-    memcpy(tail, err->text, sizeof tail);
+    char head[sizeof err->text];
     va_list args;
     va_start(args, fmt);
-    int head = vsnprintf(err->text, sizeof err->text, fmt, args);
+    vsnprintf(head, sizeof head, fmt, args);
     va_end(args);
-    if (head >= 0 && (size_t)head < sizeof err->text) {
-        snprintf(err->text + head, sizeof err->text - (size_t)head, ": %s", tail);
+    size_t head_size = strlen(head), tail_size = strlen(err->text);
+    size_t room = sizeof err->text - 1;
+    size_t shift = head_size + 2 < room ? head_size + 2 : room;
+    tail_size = tail_size < room - shift ? tail_size : room - shift;
+    memmove(err->text + shift, err->text, tail_size);
+    memcpy(err->text, head, shift < head_size ? shift : head_size);
+    if (shift == head_size + 2) {
+        memcpy(err->text + head_size, ": ", 2);
     }
+    err->text[shift + tail_size] = '\0';
     return status;
 }
 

@@ -1,5 +1,5 @@
 /** @file
- *  Strings to dense ids and back. Pinned by tests/unit/test_intern.c. */
+ *  Strings to dense ids and back. Pinned by tests/unit/test_core_base.c. */
 #ifndef STN_CORE_BASE_INTERN_H
 #define STN_CORE_BASE_INTERN_H
 

@@ -1,6 +1,6 @@
 /** @file
  *  Hash map from 64-bit keys to 64-bit values, open addressing, no deletion of single
- *  keys (set a value that means "gone"). Pinned by tests/unit/test_map.c. */
+ *  keys (set a value that means "gone"). Pinned by tests/unit/test_core_base.c. */
 #ifndef STN_CORE_BASE_MAP_H
 #define STN_CORE_BASE_MAP_H
 

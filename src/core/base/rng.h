@@ -1,6 +1,6 @@
 /** @file
  *  Reproducible random numbers: xoshiro256** (Blackman, Vigna 2018), seeded through
- *  splitmix64. Same seed, same numbers, on every machine. Pinned by tests/unit/test_rng.c. */
+ *  splitmix64. Same seed, same numbers, on every machine. Pinned by tests/unit/test_core_base.c. */
 #ifndef STN_CORE_BASE_RNG_H
 #define STN_CORE_BASE_RNG_H
 

@@ -1,6 +1,6 @@
 /** @file
  *  Reading text from a file that may be gzip- or zstd-compressed (recognised by its
- *  first bytes), in bounded memory. Pinned by tests/unit/test_instream.c. */
+ *  first bytes), in bounded memory. Pinned by tests/unit/test_core_data.c. */
 #ifndef STN_CORE_DATA_INSTREAM_H
 #define STN_CORE_DATA_INSTREAM_H
 

@@ -313,15 +313,27 @@ stn_status stn_outdir_open(const char *path, char **temporary, stn_err *err) {
     return STN_OK;
 }
 
-static bool holds(const char *folder, const char *name) {
-    char *inside = stn_malloc(strlen(folder) + strlen(name) + 2);
-    if (!inside) {
+/* Does the file @p name in @p folder say, in its first 64 KiB, that standin wrote it? */
+static bool bears_our_name(const char *folder, const char *name) {
+    char *text = stn_malloc(strlen(folder) + strlen(name) + 2 + BUFFER_SIZE);
+    if (!text) {
         return false;
     }
-    sprintf(inside, "%s/%s", folder, name);
-    bool there = access(inside, F_OK) == 0;
-    stn_free(inside);
-    return there;
+    sprintf(text, "%s/%s", folder, name);
+    int fd = open(text, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, BUFFER_SIZE / 4);
+    if (fd >= 0) {
+        close(fd);
+    }
+    bool ours = size > 0 && memmem(text, (size_t)size, "standin", 7);
+    stn_free(text);
+    return ours;
+}
+
+/* A folder may be replaced if standin wrote it and it holds no other folder. */
+static bool replaceable(const char *folder, const char *marker) {
+    struct stat stat_of;
+    return bears_our_name(folder, marker) && stat(folder, &stat_of) == 0 && stat_of.st_nlink <= 2;
 }
 
 /* Exchange, then remove the old one: at no moment is there nothing under the name. */
@@ -337,7 +349,7 @@ stn_status stn_outdir_commit(const char *temporary, const char *path, const char
                              stn_err *err) {
     struct stat stat_of;
     if (lstat(path, &stat_of) == 0) {
-        if (S_ISDIR(stat_of.st_mode) && holds(path, marker)) {
+        if (S_ISDIR(stat_of.st_mode) && replaceable(path, marker)) {
             return replace_folder(temporary, path, err);
         }
         if (!S_ISDIR(stat_of.st_mode) || (rmdir(path) && errno != ENOENT)) {

@@ -1,7 +1,7 @@
 /** @file
  *  Output that is there whole or not at all: written to a temporary beside the target,
  *  renamed on commit. Compresses when the name ends in .zst or .gz.
- *  Pinned by tests/unit/test_outfile.c. */
+ *  Pinned by tests/unit/test_core_data.c. */
 #ifndef STN_CORE_DATA_OUTFILE_H
 #define STN_CORE_DATA_OUTFILE_H
 
@@ -24,8 +24,9 @@ void stn_outfile_abort(stn_outfile *file);
 /** The same for a folder: @p temporary is a fresh folder beside @p path to fill.
  *  @param[out] temporary  the caller frees with stn_free() */
 stn_status stn_outdir_open(const char *path, char **temporary, stn_err *err) STN_MUST_USE;
-/** Rename @p temporary to @p path (replacing an older folder that this program wrote, known
- *  by its file @p marker, e.g. "metadata"; anything else that is there is an error). */
+/** Rename @p temporary to @p path. An older folder there is replaced only if standin wrote it:
+ *  its file @p marker ("metadata") has the word "standin" in its first 64 KiB, and it holds no
+ *  folder. Anything else that is there is an error and stays. */
 stn_status stn_outdir_commit(const char *temporary, const char *path, const char *marker,
                              stn_err *err) STN_MUST_USE;
 /** Remove @p temporary and all in it. */
