@@ -40,4 +40,16 @@ const char *stn_task_state_text(int64_t state, char *buffer, size_t size);
 int64_t stn_softirq_parse(const char *text, size_t size);
 const char *stn_softirq_text(int64_t vec);
 
+/** LTTng's integer of a block request's operation (1 W, 2 D, 4 R, 8 A, 32 S, 64 M, flushes
+ *  256, 512, 1024) to the letters that ftrace prints ("WS"); and back, -1 if a letter is none of
+ * them.
+ *  @p buffer at least 16 bytes. */
+const char *stn_rwbs_text(int64_t bits, char *buffer, size_t size);
+int64_t stn_rwbs_parse(const char *text, size_t size);
+
+/** Canonical value of sched_switch's prev_state as kernels before 4.14 keep it: @p limit is
+ *  their TASK_STATE_MAX, the bit of "R+" (1024, 2048 …). Letters that later kernels have given
+ *  up keep bits of their own: 512 K, 1024 W, 2048 N. */
+int64_t stn_task_state_old(int64_t state, int64_t limit);
+
 #endif
