@@ -1,0 +1,211 @@
+/* A line of output in the making. */
+#include "kernel/trace/write_text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "core/base/alloc.h"
+
+/* Above this, doubles no longer hold every integer, and JSON numbers are doubles to most. */
+#define JSON_EXACT ((uint64_t)1 << 53)
+
+bool stn_text_reserve(stn_text *text, size_t more) {
+    if (text->capacity - text->size >= more) {
+        return true;
+    }
+    if (stn_grow(&text->bytes, &text->capacity, text->size + more, 1)) {
+        text->failed = true;
+        return false;
+    }
+    return true;
+}
+
+void stn_text_fini(stn_text *text) {
+    stn_free(text->bytes);
+    *text = (stn_text){0};
+}
+
+/* Digits of @p value, right-aligned in @p digits; returns where they begin. */
+static unsigned digits_of(uint64_t value, char digits[20]) {
+    unsigned at = 20;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    return at;
+}
+
+void stn_text_u64(stn_text *text, uint64_t value) {
+    char digits[20];
+    unsigned at = digits_of(value, digits);
+    stn_text_bytes(text, digits + at, 20 - at);
+}
+
+void stn_text_i64(stn_text *text, int64_t value) {
+    if (value < 0) {
+        stn_text_char(text, '-');
+    }
+    stn_text_u64(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void stn_text_padded(stn_text *text, uint64_t value, unsigned width) {
+    char digits[20];
+    unsigned at = digits_of(value, digits);
+    while (20 - at < width) {
+        digits[--at] = '0';
+    }
+    stn_text_bytes(text, digits + at, 20 - at);
+}
+
+void stn_text_hex(stn_text *text, uint64_t value) {
+    static const char hex[] = "0123456789abcdef";
+    char digits[18];
+    unsigned at = sizeof digits;
+    do {
+        digits[--at] = hex[value & 15];
+        value >>= 4;
+    } while (value);
+    digits[--at] = 'x';
+    digits[--at] = '0';
+    stn_text_bytes(text, digits + at, sizeof digits - at);
+}
+
+void stn_text_real(stn_text *text, double value) {
+    char digits[32];
+    if (isnan(value)) {
+        stn_text_string(text, signbit(value) ? "-nan" : "nan");
+        return;
+    }
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        double back;
+        if (sscanf(digits, "%lf", &back) == 1 && back == value) {
+            break;
+        }
+    }
+    char *comma = strchr(digits, ','); /* a locale of the program's */
+    if (comma) {
+        *comma = '.';
+    }
+    stn_text_string(text, digits);
+}
+
+void stn_text_seconds(stn_text *text, uint64_t time_ns) {
+    stn_text_u64(text, time_ns / 1000000000u);
+    stn_text_char(text, '.');
+    stn_text_padded(text, time_ns % 1000000000u, 9);
+}
+
+void stn_text_fill(stn_text *text, size_t size) {
+    if (text->size < size && stn_text_reserve(text, size - text->size)) {
+        memset(text->bytes + text->size, ' ', size - text->size);
+        text->size = size;
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------ */
+
+/* Bytes of the UTF-8 sequence at @p s, 0 if it is none (too long, a surrogate, cut). */
+static unsigned utf8_size(const unsigned char *s) {
+    if (s[0] < 0x80) {
+        return 1;
+    }
+    unsigned size = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    for (unsigned i = 1; i < size; i++) {
+        if ((s[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    bool wrong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+                 (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return wrong ? 0 : size;
+}
+
+static void json_escape(stn_text *text, unsigned char c) {
+    static const char hex[] = "0123456789abcdef";
+    char out[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
+    if (c == '"' || c == '\\') {
+        out[1] = (char)c;
+        stn_text_bytes(text, out, 2);
+    } else {
+        stn_text_bytes(text, out, sizeof out);
+    }
+}
+
+void stn_text_json(stn_text *text, const char *string) {
+    const unsigned char *s = (const unsigned char *)string;
+    stn_text_char(text, '"');
+    while (*s) {
+        const unsigned char *plain = s;
+        while (*s >= 0x20 && *s < 0x7f && *s != '"' && *s != '\\') {
+            s++;
+        }
+        stn_text_bytes(text, (const char *)plain, (size_t)(s - plain));
+        if (*s >= 0x80) {
+            unsigned size = utf8_size(s);
+            if (size) {
+                stn_text_bytes(text, (const char *)s, size);
+            } else {
+                stn_text_string(text, "\xef\xbf\xbd");
+            }
+            s += size ? size : 1;
+        } else if (*s) {
+            json_escape(text, *s++);
+        }
+    }
+    stn_text_char(text, '"');
+}
+
+/* Integers that a double cannot hold go as strings, so that no reader rounds them. */
+static void json_integer(stn_text *text, bool negative, uint64_t magnitude) {
+    const char *quote = magnitude > JSON_EXACT ? "\"" : "";
+    stn_text_string(text, quote);
+    if (negative) {
+        stn_text_char(text, '-');
+    }
+    stn_text_u64(text, magnitude);
+    stn_text_string(text, quote);
+}
+
+static void json_seq(stn_text *text, const stn_seq *seq) {
+    stn_text_char(text, '[');
+    for (uint32_t i = 0; i < seq->count; i++) {
+        if (i) {
+            stn_text_char(text, ',');
+        }
+        bool negative = seq->is_signed && seq->items[i] < 0;
+        uint64_t bits = (uint64_t)seq->items[i];
+        json_integer(text, negative, negative ? 0 - bits : bits);
+    }
+    stn_text_char(text, ']');
+}
+
+void stn_text_json_value(stn_text *text, const stn_field *field) {
+    switch ((stn_field_kind)field->kind) {
+    case STN_FIELD_INT:
+        json_integer(text, field->v.i < 0,
+                     field->v.i < 0 ? 0 - (uint64_t)field->v.i : (uint64_t)field->v.i);
+        break;
+    case STN_FIELD_UINT:
+        json_integer(text, false, field->v.u);
+        break;
+    case STN_FIELD_HEX:
+        stn_text_char(text, '"');
+        stn_text_hex(text, field->v.u);
+        stn_text_char(text, '"');
+        break;
+    case STN_FIELD_REAL: {
+        const char *quote = isfinite(field->v.f) ? "" : "\"";
+        stn_text_string(text, quote);
+        stn_text_real(text, field->v.f);
+        stn_text_string(text, quote);
+        break;
+    }
+    case STN_FIELD_STR:
+        stn_text_json(text, field->v.s);
+        break;
+    case STN_FIELD_SEQ:
+        json_seq(text, field->v.seq);
+        break;
+    }
+}
