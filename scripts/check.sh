@@ -11,7 +11,9 @@ mapfile -t public < <(git ls-files --cached --others --exclude-standard 'include
 mapfile -t c_files < <(git ls-files --cached --others --exclude-standard '*.c' '*.h')
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' '.ci/run')
 
-read -r -a cflags <<<"-D_GNU_SOURCE= -DSTN_VERSION=\"0\" -Iinclude -Isrc"
+# Headers from outside are looked at as CMake does: as the system's, without warnings.
+outside=$(pkg-config --cflags babeltrace2 libtracefs libtraceevent libtracecmd libzstd jansson)
+read -r -a cflags <<<"-D_GNU_SOURCE= -DSTN_VERSION=\"0\" -Iinclude -Isrc ${outside//-I/-isystem }"
 warnings=(-Wall -Wextra -Wpedantic -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror)
 
 # clang-format 14 with the .clang-format of the tree.
