@@ -324,6 +324,8 @@ static const field_row field_rows[] = {
     {"sched_switch", "next_tid", "next_pid", LTTNG},
     {"sched_process_fork", "parent_tid", "parent_pid", LTTNG},
     {"sched_process_fork", "child_tid", "child_pid", LTTNG},
+    {"sched_process_fork", "comm", "parent_comm", TEXT},
+    {"sched_process_fork", "pid", "parent_pid", TEXT},
     {"sched_process_exec", "tid", "pid", LTTNG},
     {"sched_process_exec", "old_tid", "old_pid", LTTNG},
     {"sched_process_exec", "file", "filename", TEXT},

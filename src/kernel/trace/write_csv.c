@@ -3,81 +3,81 @@
 #include "core/base/alloc.h"
 #include "core/data/outfile.h"
 #include "kernel/trace/format.h"
-#include "kernel/trace/write_text.h"
+#include "kernel/trace/write_line.h"
 
 static const char header[] = "time_ns,cpu,tid,comm,event,original,fields\n";
 
 typedef struct csv_writer {
     const stn_catalog *catalog;
     stn_outfile *file;
-    stn_text line;
+    stn_line line;
 } csv_writer;
 
 static bool needs_escape(unsigned char c) {
     return c < 0x20 || c == 0x7f || c == '%' || c == ',' || c == ';' || c == '=' || c == '"';
 }
 
-static void put_escaped(stn_text *line, const char *string) {
+static void put_escaped(stn_line *line, const char *string) {
     static const char hex[] = "0123456789ABCDEF";
     const char *plain = string;
     for (; *string; string++) {
         unsigned char c = (unsigned char)*string;
         if (needs_escape(c)) {
             char out[3] = {'%', hex[c >> 4], hex[c & 15]};
-            stn_text_bytes(line, plain, (size_t)(string - plain));
-            stn_text_bytes(line, out, sizeof out);
+            stn_line_bytes(line, plain, (size_t)(string - plain));
+            stn_line_bytes(line, out, sizeof out);
             plain = string + 1;
         }
     }
-    stn_text_bytes(line, plain, (size_t)(string - plain));
+    stn_line_bytes(line, plain, (size_t)(string - plain));
 }
 
 /* Text that could be taken for a number or a sequence has an apostrophe before it. */
-static void put_string(stn_text *line, const char *string) {
+static void put_string(stn_line *line, const char *string) {
     if (strchr("0123456789+-'[", *string) && *string) {
-        stn_text_char(line, '\'');
+        stn_line_char(line, '\'');
     }
     put_escaped(line, string);
 }
 
-static void put_real(stn_text *line, double value) {
+static void put_real(stn_line *line, double value) {
     size_t begin = line->size;
-    stn_text_real(line, value);
+    stn_line_real(line, value);
     char first = begin < line->size ? line->bytes[begin] : '0';
     if (first == 'i' || first == 'n') {
         line->size = begin;
-        stn_text_char(line, '+');
-        stn_text_real(line, value);
+        stn_line_char(line, '+');
+        stn_line_real(line, value);
     }
-    stn_text_char(line, 'f');
+    stn_line_char(line, 'f');
 }
 
-static void put_seq(stn_text *line, const stn_seq *seq) {
-    stn_text_char(line, '[');
+static void put_seq(stn_line *line, const stn_seq *seq) {
+    stn_line_char(line, '[');
     for (uint32_t i = 0; i < seq->count; i++) {
         if (i) {
-            stn_text_char(line, ' ');
+            stn_line_char(line, ' ');
         }
         if (seq->is_signed) {
-            stn_text_i64(line, seq->items[i]);
+            stn_line_i64(line, seq->items[i]);
         } else {
-            stn_text_u64(line, (uint64_t)seq->items[i]);
+            stn_line_u64(line, (uint64_t)seq->items[i]);
         }
     }
-    stn_text_string(line, seq->is_signed ? "]" : "]u");
+    stn_line_string(line, seq->is_signed ? "]" : "]u");
 }
 
-static void put_value(stn_text *line, const stn_field *field) {
+static void put_value(stn_line *line, const stn_field *field) {
     switch ((stn_field_kind)field->kind) {
     case STN_FIELD_INT:
-        stn_text_i64(line, field->v.i);
+        stn_line_i64(line, field->v.i);
         break;
     case STN_FIELD_UINT:
-        stn_text_u64(line, field->v.u);
-        stn_text_char(line, 'u');
+        stn_line_u64(line, field->v.u);
+        stn_line_char(line, 'u');
         break;
     case STN_FIELD_HEX:
-        stn_text_hex(line, field->v.u);
+        stn_line_hex(line, field->v.u);
         break;
     case STN_FIELD_REAL:
         put_real(line, field->v.f);
@@ -92,38 +92,38 @@ static void put_value(stn_text *line, const stn_field *field) {
 }
 
 static void put_line(csv_writer *writer, const stn_event *event) {
-    stn_text *line = &writer->line;
+    stn_line *line = &writer->line;
     const stn_type *type = stn_catalog_type_at(writer->catalog, event->type);
-    stn_text_u64(line, event->time_ns);
-    stn_text_char(line, ',');
+    stn_line_u64(line, event->time_ns);
+    stn_line_char(line, ',');
     if (event->cpu != STN_NO_CPU) {
-        stn_text_u64(line, event->cpu);
+        stn_line_u64(line, event->cpu);
     }
-    stn_text_char(line, ',');
+    stn_line_char(line, ',');
     if (event->tid != STN_NO_TID) {
-        stn_text_i64(line, event->tid);
+        stn_line_i64(line, event->tid);
     }
-    stn_text_char(line, ',');
+    stn_line_char(line, ',');
     put_escaped(line, stn_catalog_text(writer->catalog, event->comm));
-    stn_text_char(line, ',');
+    stn_line_char(line, ',');
     put_escaped(line, type->name);
-    stn_text_char(line, ',');
+    stn_line_char(line, ',');
     if (type->original != type->name) {
         put_escaped(line, type->original);
     }
     for (uint32_t i = 0; i < event->field_count; i++) {
-        stn_text_char(line, i ? ';' : ',');
+        stn_line_char(line, i ? ';' : ',');
         put_escaped(line, stn_catalog_text(writer->catalog, event->fields[i].name));
-        stn_text_char(line, '=');
+        stn_line_char(line, '=');
         put_value(line, &event->fields[i]);
     }
-    stn_text_string(line, event->field_count ? "\n" : ",\n");
+    stn_line_string(line, event->field_count ? "\n" : ",\n");
 }
 
 static void csv_abort(void *self) {
     csv_writer *writer = self;
     stn_outfile_abort(writer->file);
-    stn_text_fini(&writer->line);
+    stn_line_fini(&writer->line);
     stn_free(writer);
 }
 
@@ -151,7 +151,7 @@ static stn_status csv_open(void **self, const char *path, const stn_catalog *cat
 
 static stn_status csv_write(void *self, const stn_event *event, stn_err *err) {
     csv_writer *writer = self;
-    stn_text_clear(&writer->line);
+    stn_line_clear(&writer->line);
     put_line(writer, event);
     if (writer->line.failed) {
         return stn_err_set(err, STN_ENOMEM, "out of memory for a line");

@@ -8,8 +8,8 @@
 #include "core/data/outfile.h"
 #include "kernel/trace/canon.h"
 #include "kernel/trace/format.h"
+#include "kernel/trace/write_line.h"
 #include "kernel/trace/write_slots.h"
-#include "kernel/trace/write_text.h"
 
 #define TASK_WIDTH 16
 #define PID_WIDTH  8 /* with the hyphen */
@@ -23,16 +23,16 @@ typedef struct ftrace_writer {
     const stn_catalog *catalog;
     stn_outfile *file;
     stn_filler filler;
-    stn_text line;
+    stn_line line;
     uint32_t count_id, begin_id; /* of lost marks */
 } ftrace_writer;
 
 /* ---- values ---------------------------------------------------------- */
 
 /* A name as the kernel prints it; what would break the line becomes a question mark. */
-static void put_raw(stn_text *line, const char *string) {
+static void put_raw(stn_line *line, const char *string) {
     size_t begin = line->size;
-    stn_text_string(line, string);
+    stn_line_string(line, string);
     for (size_t i = begin; i < line->size; i++) {
         unsigned char c = (unsigned char)line->bytes[i];
         if (c < 0x20 || c == 0x7f) {
@@ -54,64 +54,64 @@ static bool needs_quotes(const char *s) {
     return s[-1] == ' ';
 }
 
-static void put_string(stn_text *line, const char *s) {
+static void put_string(stn_line *line, const char *s) {
     static const char hex[] = "0123456789abcdef";
     if (!needs_quotes(s)) {
-        stn_text_string(line, s);
+        stn_line_string(line, s);
         return;
     }
-    stn_text_char(line, '"');
+    stn_line_char(line, '"');
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
         if (c < 0x20 || c == 0x7f) {
             char out[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
-            stn_text_bytes(line, out, sizeof out);
+            stn_line_bytes(line, out, sizeof out);
         } else {
             if (c == '"' || c == '\\') {
-                stn_text_char(line, '\\');
+                stn_line_char(line, '\\');
             }
-            stn_text_char(line, *s);
+            stn_line_char(line, *s);
         }
     }
-    stn_text_char(line, '"');
+    stn_line_char(line, '"');
 }
 
-static void put_seq(stn_text *line, const stn_seq *seq) {
-    stn_text_char(line, '[');
+static void put_seq(stn_line *line, const stn_seq *seq) {
+    stn_line_char(line, '[');
     for (uint32_t i = 0; i < seq->count; i++) {
         if (i) {
-            stn_text_char(line, ',');
+            stn_line_char(line, ',');
         }
         if (seq->is_signed) {
-            stn_text_i64(line, seq->items[i]);
+            stn_line_i64(line, seq->items[i]);
         } else {
-            stn_text_u64(line, (uint64_t)seq->items[i]);
+            stn_line_u64(line, (uint64_t)seq->items[i]);
         }
     }
-    stn_text_char(line, ']');
+    stn_line_string(line, seq->is_signed ? "]" : "]u");
 }
 
-static void put_real(stn_text *line, double value) {
+static void put_real(stn_line *line, double value) {
     size_t begin = line->size;
-    stn_text_real(line, value);
+    stn_line_real(line, value);
     for (size_t i = begin; i < line->size; i++) {
         if (strchr(".einf", line->bytes[i])) {
             return;
         }
     }
-    stn_text_string(line, ".0");
+    stn_line_string(line, ".0");
 }
 
-static void put_value(stn_text *line, const stn_field *field) {
+static void put_value(stn_line *line, const stn_field *field) {
     switch ((stn_field_kind)field->kind) {
     case STN_FIELD_INT:
-        stn_text_i64(line, field->v.i);
+        stn_line_i64(line, field->v.i);
         break;
     case STN_FIELD_UINT:
-        stn_text_u64(line, field->v.u);
+        stn_line_u64(line, field->v.u);
         break;
     case STN_FIELD_HEX:
-        stn_text_hex(line, field->v.u);
+        stn_line_hex(line, field->v.u);
         break;
     case STN_FIELD_REAL:
         put_real(line, field->v.f);
@@ -164,7 +164,12 @@ static bool slot_fits(const stn_slot *slot, const stn_field *value) {
     return true;
 }
 
-static bool layout_fits(const stn_slotted *seen) {
+/* A positional layout ("8,0 WS 4096 () …") has no place for further fields. */
+static bool layout_fits(const stn_slotted *seen, const stn_event *event) {
+    bool positional = seen->whole && *seen->row->slots[0].before == '\0';
+    if (positional && (uint32_t)__builtin_popcountll(seen->used) != event->field_count) {
+        return false;
+    }
     for (uint32_t s = 0; seen->whole && s < seen->row->count; s++) {
         if (!slot_fits(&seen->row->slots[s], &seen->values[s])) {
             return false;
@@ -173,19 +178,19 @@ static bool layout_fits(const stn_slotted *seen) {
     return seen->whole;
 }
 
-static void put_state(stn_text *line, int64_t state) {
+static void put_state(stn_line *line, int64_t state) {
     char letters[64];
     const char *text = stn_task_state_text(state, letters, sizeof letters);
     if (stn_task_state_parse(text, strlen(text)) == state) {
-        stn_text_string(line, text);
+        stn_line_string(line, text);
     } else {
-        stn_text_i64(line, state);
+        stn_line_i64(line, state);
     }
 }
 
-static void put_slot(stn_text *line, const stn_slot *slot, const stn_field *value) {
+static void put_slot(stn_line *line, const stn_slot *slot, const stn_field *value) {
     int64_t number = slot->style == STN_SLOT_TEXT ? 0 : stn_field_int(value, 0);
-    stn_text_string(line, slot->before);
+    stn_line_string(line, slot->before);
     switch (slot->style) {
     case STN_SLOT_INT:
         put_value(line, &(stn_field){.kind = value->kind == STN_FIELD_INT ? STN_FIELD_INT
@@ -193,7 +198,7 @@ static void put_slot(stn_text *line, const stn_slot *slot, const stn_field *valu
                                      .v.u = value->v.u});
         break;
     case STN_SLOT_CPU:
-        stn_text_padded(line, (uint64_t)number, 3);
+        stn_line_padded(line, (uint64_t)number, 3);
         break;
     case STN_SLOT_TEXT:
         put_raw(line, value->v.s);
@@ -202,18 +207,18 @@ static void put_slot(stn_text *line, const stn_slot *slot, const stn_field *valu
         put_state(line, number);
         break;
     case STN_SLOT_VEC:
-        stn_text_i64(line, number);
-        stn_text_string(line, " [action=");
-        stn_text_string(line, stn_softirq_text(number));
-        stn_text_char(line, ']');
+        stn_line_i64(line, number);
+        stn_line_string(line, " [action=");
+        stn_line_string(line, stn_softirq_text(number));
+        stn_line_char(line, ']');
         break;
     case STN_SLOT_HANDLED:
-        stn_text_string(line, number ? "handled" : "unhandled");
+        stn_line_string(line, number ? "handled" : "unhandled");
         break;
     case STN_SLOT_DEV:
-        stn_text_i64(line, number >> 20);
-        stn_text_char(line, ',');
-        stn_text_i64(line, number & 0xfffff);
+        stn_line_i64(line, number >> 20);
+        stn_line_char(line, ',');
+        stn_line_i64(line, number & 0xfffff);
         break;
     }
 }
@@ -221,64 +226,60 @@ static void put_slot(stn_text *line, const stn_slot *slot, const stn_field *valu
 /* ---- a line ---------------------------------------------------------- */
 
 static void put_task(ftrace_writer *writer, const stn_event *event) {
-    stn_text *line = &writer->line;
+    stn_line *line = &writer->line;
     const char *comm = event->comm != STN_NO_ID ? stn_catalog_text(writer->catalog, event->comm)
                        : event->tid == 0        ? "<idle>"
                                                 : "<...>";
     size_t size = strlen(comm);
-    stn_text_fill(line, size < TASK_WIDTH ? TASK_WIDTH - size : 0);
+    stn_line_fill(line, size < TASK_WIDTH ? TASK_WIDTH - size : 0);
     put_raw(line, comm);
     size_t begin = line->size;
-    stn_text_char(line, '-');
-    if (event->tid == STN_NO_TID) {
-        stn_text_char(line, '?');
-    } else {
-        stn_text_i64(line, event->tid);
-    }
-    stn_text_fill(line, begin + PID_WIDTH);
+    stn_line_char(line, '-');
+    stn_line_i64(line, event->tid == STN_NO_TID ? 0 : event->tid); /* "<...>-0": not known */
+    stn_line_fill(line, begin + PID_WIDTH);
 }
 
-static void put_cpu(stn_text *line, uint16_t cpu) {
+static void put_cpu(stn_line *line, uint16_t cpu) {
     if (cpu == STN_NO_CPU) {
-        stn_text_string(line, "???");
+        stn_line_string(line, "???");
     } else {
-        stn_text_padded(line, cpu, 3);
+        stn_line_padded(line, cpu, 3);
     }
 }
 
 static void put_payload(ftrace_writer *writer, const stn_event *event, const stn_slotted *seen) {
-    stn_text *line = &writer->line;
+    stn_line *line = &writer->line;
     uint64_t used = 0;
-    if (layout_fits(seen)) {
-        stn_text_char(line, ' ');
+    if (layout_fits(seen, event)) {
+        stn_line_char(line, ' ');
         for (uint32_t s = 0; s < seen->row->count; s++) {
             put_slot(line, &seen->row->slots[s], &seen->values[s]);
         }
-        stn_text_string(line, seen->row->after);
+        stn_line_string(line, seen->row->after);
         used = seen->used;
     }
     for (uint32_t i = 0; i < event->field_count; i++) {
         if (i < 64 && (used >> i & 1)) {
             continue;
         }
-        stn_text_char(line, ' ');
-        stn_text_string(line, stn_catalog_text(writer->catalog, event->fields[i].name));
-        stn_text_char(line, '=');
+        stn_line_char(line, ' ');
+        stn_line_string(line, stn_catalog_text(writer->catalog, event->fields[i].name));
+        stn_line_char(line, '=');
         put_value(line, &event->fields[i]);
     }
-    stn_text_char(line, '\n');
+    stn_line_char(line, '\n');
 }
 
 static void put_event(ftrace_writer *writer, const stn_event *event, const stn_slotted *seen) {
-    stn_text *line = &writer->line;
+    stn_line *line = &writer->line;
     put_task(writer, event);
-    stn_text_string(line, " [");
+    stn_line_string(line, " [");
     put_cpu(line, event->cpu);
-    stn_text_string(line, "] ..... ");
-    stn_text_seconds(line, event->time_ns);
-    stn_text_string(line, ": ");
+    stn_line_string(line, "] ..... ");
+    stn_line_seconds(line, event->time_ns);
+    stn_line_string(line, ": ");
     put_raw(line, stn_catalog_type_at(writer->catalog, event->type)->name);
-    stn_text_char(line, ':');
+    stn_line_char(line, ':');
     put_payload(writer, event, seen);
 }
 
@@ -294,33 +295,33 @@ static const stn_field *mark_field(const stn_event *event, const stn_catalog *ca
 
 /* As the kernel and trace-cmd print it, where and how long behind it. */
 static void put_mark(ftrace_writer *writer, const stn_event *event) {
-    stn_text *line = &writer->line;
+    stn_line *line = &writer->line;
     const stn_field *count = mark_field(event, writer->catalog, "count", &writer->count_id);
     const stn_field *begin = mark_field(event, writer->catalog, "begin_ns", &writer->begin_id);
     uint64_t lost = (uint64_t)stn_field_int(count, 0);
-    stn_text_string(line, "CPU:");
+    stn_line_string(line, "CPU:");
     if (event->cpu == STN_NO_CPU) {
-        stn_text_char(line, '?');
+        stn_line_char(line, '?');
     } else {
-        stn_text_u64(line, event->cpu);
+        stn_line_u64(line, event->cpu);
     }
-    stn_text_string(line, " [LOST ");
+    stn_line_string(line, " [LOST ");
     if (lost) {
-        stn_text_u64(line, lost);
-        stn_text_char(line, ' ');
+        stn_line_u64(line, lost);
+        stn_line_char(line, ' ');
     }
-    stn_text_string(line, "EVENTS] ");
-    stn_text_seconds(line, (uint64_t)stn_field_int(begin, (int64_t)event->time_ns));
-    stn_text_string(line, "..");
-    stn_text_seconds(line, event->time_ns);
-    stn_text_char(line, '\n');
+    stn_line_string(line, "EVENTS] ");
+    stn_line_seconds(line, (uint64_t)stn_field_int(begin, (int64_t)event->time_ns));
+    stn_line_string(line, "..");
+    stn_line_seconds(line, event->time_ns);
+    stn_line_char(line, '\n');
 }
 
 static void ftrace_abort(void *self) {
     ftrace_writer *writer = self;
     stn_outfile_abort(writer->file);
     stn_filler_fini(&writer->filler);
-    stn_text_fini(&writer->line);
+    stn_line_fini(&writer->line);
     stn_free(writer);
 }
 
@@ -351,7 +352,7 @@ static stn_status ftrace_open(void **self, const char *path, const stn_catalog *
 
 static stn_status ftrace_write(void *self, const stn_event *event, stn_err *err) {
     ftrace_writer *writer = self;
-    stn_text_clear(&writer->line);
+    stn_line_clear(&writer->line);
     if (event->type == STN_TYPE_LOST) {
         put_mark(writer, event);
     } else {

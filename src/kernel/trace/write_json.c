@@ -14,8 +14,8 @@
 #include "core/data/outfile.h"
 #include "kernel/trace/canon.h"
 #include "kernel/trace/format.h"
+#include "kernel/trace/write_line.h"
 #include "kernel/trace/write_sample.h"
-#include "kernel/trace/write_text.h"
 
 enum { PID_CPUS = 1, PID_INTERRUPTS = 2, PID_THREADS = 3 };
 
@@ -60,8 +60,8 @@ typedef struct slice {
     uint32_t type;    /* of the event that began it */
     uint32_t handler; /* row of handlers */
     int32_t tid;
-    stn_text name; /* as JSON */
-    stn_text args; /* as JSON, without braces */
+    stn_line name; /* as JSON */
+    stn_line args; /* as JSON, without braces */
     uint32_t fields[FIELDS_MAX];
     uint32_t field_count;
 } slice;
@@ -82,7 +82,7 @@ typedef struct json_writer {
     const stn_catalog *catalog;
     stn_outfile *file;
     stn_sample *sample; /* NULL: everything */
-    stn_text line;
+    stn_line line;
     uint64_t begin_ns, last_ns;
     uint64_t events, items;
     bool started;
@@ -99,22 +99,22 @@ typedef struct json_writer {
 
 /* ---- items ----------------------------------------------------------- */
 
-static void put_time(stn_text *line, uint64_t ns) {
-    stn_text_u64(line, ns / 1000);
-    stn_text_char(line, '.');
-    stn_text_padded(line, ns % 1000, 3);
+static void put_time(stn_line *line, uint64_t ns) {
+    stn_line_u64(line, ns / 1000);
+    stn_line_char(line, '.');
+    stn_line_padded(line, ns % 1000, 3);
 }
 
 static void item_begin(json_writer *writer, char phase, int pid, int64_t tid, uint64_t at_ns) {
-    stn_text *line = &writer->line;
-    stn_text_clear(line);
-    stn_text_string(line, ",\n{\"ph\":\"");
-    stn_text_char(line, phase);
-    stn_text_string(line, "\",\"pid\":");
-    stn_text_i64(line, pid);
-    stn_text_string(line, ",\"tid\":");
-    stn_text_i64(line, tid);
-    stn_text_string(line, ",\"ts\":");
+    stn_line *line = &writer->line;
+    stn_line_clear(line);
+    stn_line_string(line, ",\n{\"ph\":\"");
+    stn_line_char(line, phase);
+    stn_line_string(line, "\",\"pid\":");
+    stn_line_i64(line, pid);
+    stn_line_string(line, ",\"tid\":");
+    stn_line_i64(line, tid);
+    stn_line_string(line, ",\"ts\":");
     put_time(line, at_ns - writer->begin_ns);
 }
 
@@ -126,7 +126,7 @@ static stn_status line_write(json_writer *writer, stn_err *err) {
 }
 
 static stn_status item_end(json_writer *writer, stn_err *err) {
-    stn_text_char(&writer->line, '}');
+    stn_line_char(&writer->line, '}');
     writer->items++;
     if (!writer->sample) {
         return line_write(writer, err);
@@ -151,30 +151,30 @@ static bool in_fields(const slice *begun, uint32_t name) {
 }
 
 /* "name":value pairs; a name that @p begun has used already gets "exit_" before it. */
-static void put_args(json_writer *writer, stn_text *out, const stn_event *event,
+static void put_args(json_writer *writer, stn_line *out, const stn_event *event,
                      const slice *begun) {
     bool comma = begun && begun->args.size;
     for (uint32_t i = 0; i < event->field_count; i++) {
         const stn_field *field = &event->fields[i];
         const char *name = stn_catalog_text(writer->catalog, field->name);
         if (comma) {
-            stn_text_char(out, ',');
+            stn_line_char(out, ',');
         }
         comma = true;
         size_t at = out->size;
-        stn_text_json(out, name);
+        stn_line_json(out, name);
         if (in_fields(begun, field->name)) {
             out->size = at;
-            stn_text_string(out, "\"exit_");
+            stn_line_string(out, "\"exit_");
             at = out->size;
-            stn_text_json(out, name);
+            stn_line_json(out, name);
             if (!out->failed) {
                 memmove(out->bytes + at, out->bytes + at + 1, out->size - at - 1);
                 out->size--;
             }
         }
-        stn_text_char(out, ':');
-        stn_text_json_value(out, field);
+        stn_line_char(out, ':');
+        stn_line_json_value(out, field);
     }
 }
 
@@ -186,7 +186,7 @@ static stn_status slice_begin(json_writer *writer, slice *s, const stn_event *ev
     s->type = event->type;
     s->tid = event->tid;
     s->field_count = 0;
-    stn_text_clear(&s->args);
+    stn_line_clear(&s->args);
     put_args(writer, &s->args, event, NULL);
     for (uint32_t i = 0; i < event->field_count && s->field_count < FIELDS_MAX; i++) {
         s->fields[s->field_count++] = event->fields[i].name;
@@ -201,48 +201,48 @@ static stn_status slice_end(json_writer *writer, slice *s, int pid, int64_t tid,
     if (!item_wanted(writer)) {
         return STN_OK;
     }
-    stn_text *line = &writer->line;
+    stn_line *line = &writer->line;
     item_begin(writer, 'X', pid, tid, s->begin_ns);
-    stn_text_string(line, ",\"dur\":");
+    stn_line_string(line, ",\"dur\":");
     put_time(line, (event ? event->time_ns : writer->last_ns) - s->begin_ns);
-    stn_text_string(line, ",\"cat\":\"");
-    stn_text_string(line, category);
-    stn_text_string(line, "\",\"name\":");
-    stn_text_bytes(line, s->name.bytes, s->name.size);
-    stn_text_string(line, ",\"args\":{");
-    stn_text_bytes(line, s->args.bytes, s->args.size);
+    stn_line_string(line, ",\"cat\":\"");
+    stn_line_string(line, category);
+    stn_line_string(line, "\",\"name\":");
+    stn_line_bytes(line, s->name.bytes, s->name.size);
+    stn_line_string(line, ",\"args\":{");
+    stn_line_bytes(line, s->args.bytes, s->args.size);
     if (event) {
         put_args(writer, line, event, s);
     } else {
-        stn_text_string(line, s->args.size ? ",\"unfinished\":true" : "\"unfinished\":true");
+        stn_line_string(line, s->args.size ? ",\"unfinished\":true" : "\"unfinished\":true");
     }
-    stn_text_char(line, '}');
+    stn_line_char(line, '}');
     return item_end(writer, err);
 }
 
 static void slice_free(slice *s) {
-    stn_text_fini(&s->name);
-    stn_text_fini(&s->args);
+    stn_line_fini(&s->name);
+    stn_line_fini(&s->args);
 }
 
 static stn_status put_instant(json_writer *writer, const stn_event *event, stn_err *err) {
     if (!item_wanted(writer)) {
         return STN_OK;
     }
-    stn_text *line = &writer->line;
+    stn_line *line = &writer->line;
     bool threaded = event->tid != STN_NO_TID;
     int64_t row = threaded ? event->tid : event->cpu == STN_NO_CPU ? 0 : event->cpu;
     item_begin(writer, 'i', threaded ? PID_THREADS : PID_CPUS, row, event->time_ns);
-    stn_text_string(line, ",\"s\":\"t\",\"cat\":\"event\",\"name\":");
-    stn_text_json(line, stn_catalog_type_at(writer->catalog, event->type)->name);
-    stn_text_string(line, ",\"args\":{");
+    stn_line_string(line, ",\"s\":\"t\",\"cat\":\"event\",\"name\":");
+    stn_line_json(line, stn_catalog_type_at(writer->catalog, event->type)->name);
+    stn_line_string(line, ",\"args\":{");
     if (event->cpu != STN_NO_CPU) {
-        stn_text_string(line, "\"(cpu)\":");
-        stn_text_u64(line, event->cpu);
-        stn_text_string(line, event->field_count ? "," : "");
+        stn_line_string(line, "\"(cpu)\":");
+        stn_line_u64(line, event->cpu);
+        stn_line_string(line, event->field_count ? "," : "");
     }
     put_args(writer, line, event, NULL);
-    stn_text_char(line, '}');
+    stn_line_char(line, '}');
     return item_end(writer, err);
 }
 
@@ -290,11 +290,11 @@ static stn_status running_begin(json_writer *writer, slice *s, const stn_event *
     s->begin_ns = event->time_ns;
     s->tid = (int32_t)tid;
     s->field_count = 0;
-    stn_text_clear(&s->name);
-    stn_text_json(&s->name, name);
-    stn_text_clear(&s->args);
-    stn_text_string(&s->args, "\"tid\":");
-    stn_text_i64(&s->args, tid);
+    stn_line_clear(&s->name);
+    stn_line_json(&s->name, name);
+    stn_line_clear(&s->args);
+    stn_line_string(&s->args, "\"tid\":");
+    stn_line_i64(&s->args, tid);
     bool failed = s->name.failed || s->args.failed;
     return failed ? stn_err_set(err, STN_ENOMEM, "out of memory for a slice") : STN_OK;
 }
@@ -322,8 +322,8 @@ static void handler_name(json_writer *writer, slice *s, const stn_event *event) 
     } else {
         snprintf(name, sizeof name, softirq ? "%s %s" : "%s", row->name, softirq);
     }
-    stn_text_clear(&s->name);
-    stn_text_json(&s->name, name);
+    stn_line_clear(&s->name);
+    stn_line_json(&s->name, name);
 }
 
 static stn_status on_open(json_writer *writer, const stn_event *event, uint32_t handler,
@@ -396,8 +396,8 @@ static stn_status on_enter(json_writer *writer, const stn_event *event, stn_err 
         return status;
     }
     const stn_type *type = stn_catalog_type_at(writer->catalog, event->type);
-    stn_text_clear(&s->name);
-    stn_text_json(&s->name, stn_catalog_text(writer->catalog, type->syscall_id));
+    stn_line_clear(&s->name);
+    stn_line_json(&s->name, stn_catalog_text(writer->catalog, type->syscall_id));
     status = slice_begin(writer, s, event, err);
     return !status && s->name.failed ? stn_err_set(err, STN_ENOMEM, "out of memory") : status;
 }
@@ -452,17 +452,17 @@ static stn_status role_of(json_writer *writer, uint32_t type, type_role *out, st
 
 /* Always kept, whatever the sample: losses are never hidden. */
 static stn_status put_mark(json_writer *writer, const stn_event *event, stn_err *err) {
-    stn_text *line = &writer->line;
+    stn_line *line = &writer->line;
     int64_t row = event->cpu == STN_NO_CPU ? 0 : event->cpu;
     item_begin(writer, 'i', PID_CPUS, row, event->time_ns);
-    stn_text_string(line, ",\"s\":\"p\",\"cat\":\"lost\",\"name\":\"lost events\",\"args\":{");
+    stn_line_string(line, ",\"s\":\"p\",\"cat\":\"lost\",\"name\":\"lost events\",\"args\":{");
     if (event->cpu != STN_NO_CPU) {
-        stn_text_string(line, "\"(cpu)\":");
-        stn_text_u64(line, event->cpu);
-        stn_text_string(line, event->field_count ? "," : "");
+        stn_line_string(line, "\"(cpu)\":");
+        stn_line_u64(line, event->cpu);
+        stn_line_string(line, event->field_count ? "," : "");
     }
     put_args(writer, line, event, NULL);
-    stn_text_string(line, "}}");
+    stn_line_string(line, "}}");
     return line_write(writer, err);
 }
 
@@ -542,7 +542,7 @@ static void json_abort(void *self) {
     stn_free(writer->roles);
     stn_map_fini(&writer->calls);
     stn_map_fini(&writer->comms);
-    stn_text_fini(&writer->line);
+    stn_line_fini(&writer->line);
     stn_free(writer);
 }
 
@@ -600,15 +600,15 @@ static stn_status close_slices(json_writer *writer, stn_err *err) {
 
 static stn_status put_row_name(json_writer *writer, int pid, int64_t tid, const char *name,
                                stn_err *err) {
-    stn_text *line = &writer->line;
-    stn_text_clear(line);
-    stn_text_string(line, ",\n{\"ph\":\"M\",\"pid\":");
-    stn_text_i64(line, pid);
-    stn_text_string(line, ",\"tid\":");
-    stn_text_i64(line, tid);
-    stn_text_string(line, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-    stn_text_json(line, name);
-    stn_text_string(line, "}}");
+    stn_line *line = &writer->line;
+    stn_line_clear(line);
+    stn_line_string(line, ",\n{\"ph\":\"M\",\"pid\":");
+    stn_line_i64(line, pid);
+    stn_line_string(line, ",\"tid\":");
+    stn_line_i64(line, tid);
+    stn_line_string(line, ",\"name\":\"thread_name\",\"args\":{\"name\":");
+    stn_line_json(line, name);
+    stn_line_string(line, "}}");
     return line_write(writer, err);
 }
 

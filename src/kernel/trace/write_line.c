@@ -1,5 +1,5 @@
 /* A line of output in the making. */
-#include "kernel/trace/write_text.h"
+#include "kernel/trace/write_line.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 /* Above this, doubles no longer hold every integer, and JSON numbers are doubles to most. */
 #define JSON_EXACT ((uint64_t)1 << 53)
 
-bool stn_text_reserve(stn_text *text, size_t more) {
+bool stn_line_reserve(stn_line *text, size_t more) {
     if (text->capacity - text->size >= more) {
         return true;
     }
@@ -20,9 +20,9 @@ bool stn_text_reserve(stn_text *text, size_t more) {
     return true;
 }
 
-void stn_text_fini(stn_text *text) {
+void stn_line_fini(stn_line *text) {
     stn_free(text->bytes);
-    *text = (stn_text){0};
+    *text = (stn_line){0};
 }
 
 /* Digits of @p value, right-aligned in @p digits; returns where they begin. */
@@ -35,29 +35,29 @@ static unsigned digits_of(uint64_t value, char digits[20]) {
     return at;
 }
 
-void stn_text_u64(stn_text *text, uint64_t value) {
+void stn_line_u64(stn_line *text, uint64_t value) {
     char digits[20];
     unsigned at = digits_of(value, digits);
-    stn_text_bytes(text, digits + at, 20 - at);
+    stn_line_bytes(text, digits + at, 20 - at);
 }
 
-void stn_text_i64(stn_text *text, int64_t value) {
+void stn_line_i64(stn_line *text, int64_t value) {
     if (value < 0) {
-        stn_text_char(text, '-');
+        stn_line_char(text, '-');
     }
-    stn_text_u64(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    stn_line_u64(text, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-void stn_text_padded(stn_text *text, uint64_t value, unsigned width) {
+void stn_line_padded(stn_line *text, uint64_t value, unsigned width) {
     char digits[20];
     unsigned at = digits_of(value, digits);
     while (20 - at < width) {
         digits[--at] = '0';
     }
-    stn_text_bytes(text, digits + at, 20 - at);
+    stn_line_bytes(text, digits + at, 20 - at);
 }
 
-void stn_text_hex(stn_text *text, uint64_t value) {
+void stn_line_hex(stn_line *text, uint64_t value) {
     static const char hex[] = "0123456789abcdef";
     char digits[18];
     unsigned at = sizeof digits;
@@ -67,13 +67,13 @@ void stn_text_hex(stn_text *text, uint64_t value) {
     } while (value);
     digits[--at] = 'x';
     digits[--at] = '0';
-    stn_text_bytes(text, digits + at, sizeof digits - at);
+    stn_line_bytes(text, digits + at, sizeof digits - at);
 }
 
-void stn_text_real(stn_text *text, double value) {
+void stn_line_real(stn_line *text, double value) {
     char digits[32];
     if (isnan(value)) {
-        stn_text_string(text, signbit(value) ? "-nan" : "nan");
+        stn_line_string(text, signbit(value) ? "-nan" : "nan");
         return;
     }
     for (int precision = 15; precision <= 17; precision++) {
@@ -87,17 +87,17 @@ void stn_text_real(stn_text *text, double value) {
     if (comma) {
         *comma = '.';
     }
-    stn_text_string(text, digits);
+    stn_line_string(text, digits);
 }
 
-void stn_text_seconds(stn_text *text, uint64_t time_ns) {
-    stn_text_u64(text, time_ns / 1000000000u);
-    stn_text_char(text, '.');
-    stn_text_padded(text, time_ns % 1000000000u, 9);
+void stn_line_seconds(stn_line *text, uint64_t time_ns) {
+    stn_line_u64(text, time_ns / 1000000000u);
+    stn_line_char(text, '.');
+    stn_line_padded(text, time_ns % 1000000000u, 9);
 }
 
-void stn_text_fill(stn_text *text, size_t size) {
-    if (text->size < size && stn_text_reserve(text, size - text->size)) {
+void stn_line_fill(stn_line *text, size_t size) {
+    if (text->size < size && stn_line_reserve(text, size - text->size)) {
         memset(text->bytes + text->size, ' ', size - text->size);
         text->size = size;
     }
@@ -121,66 +121,66 @@ static unsigned utf8_size(const unsigned char *s) {
     return wrong ? 0 : size;
 }
 
-static void json_escape(stn_text *text, unsigned char c) {
+static void json_escape(stn_line *text, unsigned char c) {
     static const char hex[] = "0123456789abcdef";
     char out[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
     if (c == '"' || c == '\\') {
         out[1] = (char)c;
-        stn_text_bytes(text, out, 2);
+        stn_line_bytes(text, out, 2);
     } else {
-        stn_text_bytes(text, out, sizeof out);
+        stn_line_bytes(text, out, sizeof out);
     }
 }
 
-void stn_text_json(stn_text *text, const char *string) {
+void stn_line_json(stn_line *text, const char *string) {
     const unsigned char *s = (const unsigned char *)string;
-    stn_text_char(text, '"');
+    stn_line_char(text, '"');
     while (*s) {
         const unsigned char *plain = s;
         while (*s >= 0x20 && *s < 0x7f && *s != '"' && *s != '\\') {
             s++;
         }
-        stn_text_bytes(text, (const char *)plain, (size_t)(s - plain));
+        stn_line_bytes(text, (const char *)plain, (size_t)(s - plain));
         if (*s >= 0x80) {
             unsigned size = utf8_size(s);
             if (size) {
-                stn_text_bytes(text, (const char *)s, size);
+                stn_line_bytes(text, (const char *)s, size);
             } else {
-                stn_text_string(text, "\xef\xbf\xbd");
+                stn_line_string(text, "\xef\xbf\xbd");
             }
             s += size ? size : 1;
         } else if (*s) {
             json_escape(text, *s++);
         }
     }
-    stn_text_char(text, '"');
+    stn_line_char(text, '"');
 }
 
 /* Integers that a double cannot hold go as strings, so that no reader rounds them. */
-static void json_integer(stn_text *text, bool negative, uint64_t magnitude) {
+static void json_integer(stn_line *text, bool negative, uint64_t magnitude) {
     const char *quote = magnitude > JSON_EXACT ? "\"" : "";
-    stn_text_string(text, quote);
+    stn_line_string(text, quote);
     if (negative) {
-        stn_text_char(text, '-');
+        stn_line_char(text, '-');
     }
-    stn_text_u64(text, magnitude);
-    stn_text_string(text, quote);
+    stn_line_u64(text, magnitude);
+    stn_line_string(text, quote);
 }
 
-static void json_seq(stn_text *text, const stn_seq *seq) {
-    stn_text_char(text, '[');
+static void json_seq(stn_line *text, const stn_seq *seq) {
+    stn_line_char(text, '[');
     for (uint32_t i = 0; i < seq->count; i++) {
         if (i) {
-            stn_text_char(text, ',');
+            stn_line_char(text, ',');
         }
         bool negative = seq->is_signed && seq->items[i] < 0;
         uint64_t bits = (uint64_t)seq->items[i];
         json_integer(text, negative, negative ? 0 - bits : bits);
     }
-    stn_text_char(text, ']');
+    stn_line_char(text, ']');
 }
 
-void stn_text_json_value(stn_text *text, const stn_field *field) {
+void stn_line_json_value(stn_line *text, const stn_field *field) {
     switch ((stn_field_kind)field->kind) {
     case STN_FIELD_INT:
         json_integer(text, field->v.i < 0,
@@ -190,19 +190,19 @@ void stn_text_json_value(stn_text *text, const stn_field *field) {
         json_integer(text, false, field->v.u);
         break;
     case STN_FIELD_HEX:
-        stn_text_char(text, '"');
-        stn_text_hex(text, field->v.u);
-        stn_text_char(text, '"');
+        stn_line_char(text, '"');
+        stn_line_hex(text, field->v.u);
+        stn_line_char(text, '"');
         break;
     case STN_FIELD_REAL: {
         const char *quote = isfinite(field->v.f) ? "" : "\"";
-        stn_text_string(text, quote);
-        stn_text_real(text, field->v.f);
-        stn_text_string(text, quote);
+        stn_line_string(text, quote);
+        stn_line_real(text, field->v.f);
+        stn_line_string(text, quote);
         break;
     }
     case STN_FIELD_STR:
-        stn_text_json(text, field->v.s);
+        stn_line_json(text, field->v.s);
         break;
     case STN_FIELD_SEQ:
         json_seq(text, field->v.seq);
