@@ -33,7 +33,7 @@ step_clang() {
 step_headers() {
     local bad=0 header
     for header in "${headers[@]}"; do
-        echo "#include \"$header\"" | gcc -std=c17 -fsyntax-only -I. "${cflags[@]}" \
+        printf '#include "%s"\ntypedef int not_empty;\n' "$header" | gcc -std=c17 -fsyntax-only -I. "${cflags[@]}" \
             "${warnings[@]}" -x c - || { echo "$header: does not compile alone"; bad=1; }
     done
     for header in "${public[@]}"; do
@@ -66,7 +66,7 @@ step_symbols() {
 step_tidy() {
     [ -f build/dev/compile_commands.json ] || cmake --preset dev >/dev/null || return 1
     local stamp
-    stamp=$(cat .clang-tidy "${headers[@]}" | sha256sum | cut -c1-16)
+    stamp=$(cat .clang-tidy scripts/analyzer.h "${headers[@]}" | sha256sum | cut -c1-16)
     mkdir -p build/tidy
     printf '%s\0' "${sources[@]}" |
         STAMP=$stamp xargs -0 -r -P2 -n1 scripts/tidy_one.sh
