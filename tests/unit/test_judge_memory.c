@@ -111,34 +111,56 @@ static void bit_parallel_edits_equal_the_textbook(void **state) {
     }
 }
 
+static double mean_nearest(const stn_memory *memory, const stn_view *view, uint32_t symbols) {
+    double mean;
+    stn_err err = {0};
+    assert_int_equal(stn_memory_nearest(memory, view, symbols, 0.5, &mean, NULL, &err), STN_OK);
+    return mean;
+}
+
 static void the_nearest_of_a_copy_is_itself(void **state) {
     (void)state;
     letter_box box;
     box_open(&box);
     stn_rng rng;
     stn_rng_init(&rng, 4);
-    char *text = random_text(&rng, 400, 20);
-    char *other = random_text(&rng, 400, 20);
+    char *text = random_text(&rng, 20000, 20);
     const stn_view *train = BOX_VIEW(&box, text);
-    const stn_view *strange = BOX_VIEW(&box, other);
-    const stn_view *tiny = BOX_VIEW(&box, "abc");
-    double mean;
+    stn_memory memory = {0};
     stn_err err = {0};
     uint32_t symbols = box.alphabet.count;
-    assert_int_equal(stn_memory_nearest(train, train, symbols, 0.5, &mean, NULL, &err), STN_OK);
-    assert_float_equal(mean, 0, 0);
-    assert_int_equal(stn_memory_nearest(train, strange, symbols, 0.5, &mean, NULL, &err), STN_OK);
-    assert_true(mean > 30 && mean < 64);
-    assert_int_equal(stn_memory_nearest(train, tiny, symbols, 0.5, &mean, NULL, &err), STN_OK);
-    assert_true(isnan(mean));
+    assert_int_equal(stn_memory_make(&memory, train, NULL, &err), STN_OK);
+    assert_float_equal(mean_nearest(&memory, train, symbols), 0, 0);
+    char near[65];
+    memcpy(near, text, 64); /* the first window of all is one of those compared with */
+    near[64] = 0;
+    near[10] = near[30] = 'z';
+    assert_float_equal(mean_nearest(&memory, BOX_VIEW(&box, near), symbols), 2, 0);
+    char *other = random_text(&rng, 400, 20);
+    const stn_view *strange = BOX_VIEW(&box, other, "abc");
+    double far = mean_nearest(&memory, strange, symbols);
+    assert_true(far > 30 && far < 64);
     for (uint64_t nth = 1; nth <= 2; nth++) {
         stn_alloc_fail_at(nth);
-        assert_int_equal(stn_memory_nearest(train, train, symbols, 0.5, &mean, NULL, &err),
+        assert_int_equal(stn_memory_nearest(&memory, strange, symbols, 0.5, &far, NULL, &err),
                          STN_ENOMEM);
         stn_alloc_fail_at(0);
     }
+    stn_memory_fini(&memory);
     stn_free(text);
     stn_free(other);
+    box_close(&box);
+}
+
+static void too_short_a_side_has_no_nearest(void **state) {
+    (void)state;
+    letter_box box;
+    box_open(&box);
+    stn_memory memory = {0};
+    stn_err err = {0};
+    assert_int_equal(stn_memory_make(&memory, BOX_VIEW(&box, "abc"), NULL, &err), STN_OK);
+    assert_true(isnan(mean_nearest(&memory, BOX_VIEW(&box, "abc"), box.alphabet.count)));
+    stn_memory_fini(&memory);
     box_close(&box);
 }
 
@@ -148,6 +170,7 @@ int main(void) {
         cmocka_unit_test(windows_are_counted_one_by_one),
         cmocka_unit_test(bit_parallel_edits_equal_the_textbook),
         cmocka_unit_test(the_nearest_of_a_copy_is_itself),
+        cmocka_unit_test(too_short_a_side_has_no_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

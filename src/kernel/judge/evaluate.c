@@ -70,26 +70,16 @@ static stn_status judge_validity(stn_evaluating *e, stn_err *err) {
     return status;
 }
 
-static stn_status judge_verbatim(stn_evaluating *e, stn_err *err) {
-    stn_memory memory = {0};
-    stn_status status = stn_memory_make(&memory, &e->views[STN_TRAIN], &e->work, err);
-    if (!status) {
-        e->out->verbatim64_synthetic = stn_memory_verbatim(&memory, &e->views[STN_SYNTHETIC]);
-        e->out->verbatim64_held_out = stn_memory_verbatim(&memory, &e->views[STN_REAL]);
-    }
-    stn_memory_fini(&memory);
-    return status;
-}
-
-static stn_status judge_nearest(stn_evaluating *e, stn_err *err) {
+/* @pre the memory holds the training runs */
+static stn_status judge_nearest(stn_evaluating *e, const stn_memory *memory, stn_err *err) {
     stn_evaluation *out = e->out;
     stn_rng rng;
     stn_rng_init(&rng, e->options->seed);
     double phase = stn_rng_double(&rng);
     double *const mean[STN_SIDES] = {NULL, &out->nn_distance_held_out, &out->nn_distance_synthetic};
     for (int side = STN_REAL; side < STN_SIDES; side++) {
-        stn_status status = stn_memory_nearest(&e->views[STN_TRAIN], &e->views[side],
-                                               e->alphabet.count, phase, mean[side], &e->work, err);
+        stn_status status = stn_memory_nearest(memory, &e->views[side], e->alphabet.count, phase,
+                                               mean[side], &e->work, err);
         if (status) {
             return status;
         }
@@ -100,6 +90,18 @@ static stn_status judge_nearest(stn_evaluating *e, stn_err *err) {
         out->nn_distance_ratio = out->nn_distance_synthetic > 0 ? NAN : 1;
     }
     return STN_OK;
+}
+
+static stn_status judge_memory(stn_evaluating *e, stn_err *err) {
+    stn_memory memory = {0};
+    stn_status status = stn_memory_make(&memory, &e->views[STN_TRAIN], &e->work, err);
+    if (!status) {
+        e->out->verbatim64_synthetic = stn_memory_verbatim(&memory, &e->views[STN_SYNTHETIC]);
+        e->out->verbatim64_held_out = stn_memory_verbatim(&memory, &e->views[STN_REAL]);
+        status = judge_nearest(e, &memory, err);
+    }
+    stn_memory_fini(&memory);
+    return status;
 }
 
 typedef stn_status (*step_fn)(stn_evaluating *e, stn_err *err);

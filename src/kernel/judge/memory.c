@@ -130,17 +130,31 @@ uint32_t stn_memory_edits(const uint32_t *a, const uint32_t *b, uint64_t *places
     return distance;
 }
 
-static uint32_t nearest(const uint64_t *places, const stn_view *train, const size_t *starts,
-                        size_t count) {
+static uint64_t hash_of(const uint32_t *window) {
+    uint64_t hash = 0;
+    for (size_t i = 0; i < WINDOW; i++) {
+        hash = hash * BASE + mixed(window[i]);
+    }
+    return hash;
+}
+
+/* Edits from @p window to the nearest of @p starts [count], fewer if it is known as it is. */
+static uint32_t nearest(const stn_memory *memory, const uint32_t *window, uint64_t *places,
+                        const size_t *starts, size_t count) {
+    if (known(memory, hash_of(window), window)) {
+        return 0;
+    }
     uint32_t best = STN_MEMORY_WINDOW;
-    for (size_t i = 0; i < count && best; i++) {
-        uint32_t distance = edits_to(places, train->symbol + starts[i]);
+    mark_places(window, places);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t distance = edits_to(places, memory->train->symbol + starts[i]);
         best = distance < best ? distance : best;
     }
+    clear_places(window, places);
     return best;
 }
 
-stn_status stn_memory_nearest(const stn_view *train, const stn_view *view, uint32_t symbol_count,
+stn_status stn_memory_nearest(const stn_memory *memory, const stn_view *view, uint32_t symbol_count,
                               double phase, double *mean, const stn_work *work, stn_err *err) {
     assert(phase >= 0 && phase < 1);
     size_t query[QUERY_WINDOWS];
@@ -151,12 +165,10 @@ stn_status stn_memory_nearest(const stn_view *train, const stn_view *view, uint3
     if (!places || !starts) {
         status = stn_err_set(err, STN_ENOMEM, "out of memory for %zu windows", TRAIN_WINDOWS);
     } else {
-        size_t count = stn_view_spread(train, WINDOW, TRAIN_WINDOWS, 0, starts);
+        size_t count = stn_view_spread(memory->train, WINDOW, TRAIN_WINDOWS, 0, starts);
         double sum = 0;
         for (size_t i = 0; i < queries && !status; i++) {
-            mark_places(view->symbol + query[i], places);
-            sum += nearest(places, train, starts, count);
-            clear_places(view->symbol + query[i], places);
+            sum += nearest(memory, view->symbol + query[i], places, starts, count);
             status = stn_work_poll(work, err);
         }
         *mean = queries && count ? sum / (double)queries : NAN;

@@ -27,12 +27,13 @@ void stn_memory_fini(stn_memory *memory);
 double stn_memory_verbatim(const stn_memory *memory, const stn_view *view);
 
 /** Mean edit distance (insert, delete, replace: 1 each) from windows of @p view to the nearest
- *  training window: 256 of @p view against 8,192 of @p train, evenly spread.
+ *  training window: 256 of @p view, evenly spread; 0 for one that stands in the training runs
+ *  verbatim, else the nearest of 8,192 training windows, evenly spread.
  *  @param phase       0 <= phase < 1, see stn_view_spread()
  *  @param symbol_count above every symbol
  *  @param[out] mean   0..64; NAN if a side has no window
  *  @return STN_OK, STN_ENOMEM, STN_EINTR */
-stn_status stn_memory_nearest(const stn_view *train, const stn_view *view, uint32_t symbol_count,
+stn_status stn_memory_nearest(const stn_memory *memory, const stn_view *view, uint32_t symbol_count,
                               double phase, double *mean, const stn_work *work,
                               stn_err *err) STN_MUST_USE;
 
