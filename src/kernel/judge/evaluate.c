@@ -110,11 +110,15 @@ static const struct {
     const char *doing;
     step_fn run;
 } steps[] = {
-    {"reading the runs", make_views},          {"n-gram judge", judge_ngram},
-    {"n-gram divergence", stn_fidelity_grams}, {"inter-event times", stn_fidelity_steps},
-    {"durations", stn_fidelity_waits},         {"pace", stn_fidelity_pace},
-    {"shares", stn_fidelity_shares},           {"rules", judge_validity},
-    {"verbatim windows", judge_verbatim},      {"nearest windows", judge_nearest},
+    {"reading the runs", make_views},
+    {"n-gram judge", judge_ngram},
+    {"n-gram divergence", stn_fidelity_grams},
+    {"inter-event times", stn_fidelity_steps},
+    {"durations", stn_fidelity_waits},
+    {"pace", stn_fidelity_pace},
+    {"shares", stn_fidelity_shares},
+    {"rules", judge_validity},
+    {"memory of the training runs", judge_memory},
 };
 
 static stn_status run_steps(stn_evaluating *e, stn_err *err) {
