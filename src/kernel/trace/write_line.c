@@ -9,10 +9,7 @@
 /* Above this, doubles no longer hold every integer, and JSON numbers are doubles to most. */
 #define JSON_EXACT ((uint64_t)1 << 53)
 
-bool stn_line_reserve(stn_line *text, size_t more) {
-    if (text->capacity - text->size >= more) {
-        return true;
-    }
+bool stn_line_grow(stn_line *text, size_t more) {
     if (stn_grow(&text->bytes, &text->capacity, text->size + more, 1)) {
         text->failed = true;
         return false;

@@ -18,8 +18,12 @@ typedef struct stn_line {
     bool failed; /**< out of memory since the last stn_line_clear() */
 } stn_line;
 
-/** Make room for @p more bytes; false (and failed) if out of memory. */
-bool stn_line_reserve(stn_line *text, size_t more);
+/** Make room for @p more bytes beyond the capacity; false (and failed) if out of memory. */
+bool stn_line_grow(stn_line *text, size_t more);
+/** Room for @p more bytes; false (and failed) if out of memory. */
+static inline bool stn_line_reserve(stn_line *text, size_t more) {
+    return text->capacity - text->size >= more || stn_line_grow(text, more);
+}
 void stn_line_fini(stn_line *text);
 
 static inline void stn_line_clear(stn_line *text) {
@@ -35,7 +39,9 @@ static inline void stn_line_bytes(stn_line *text, const char *bytes, size_t size
 }
 
 static inline void stn_line_char(stn_line *text, char c) {
-    stn_line_bytes(text, &c, 1);
+    if (stn_line_reserve(text, 1)) {
+        text->bytes[text->size++] = c;
+    }
 }
 
 static inline void stn_line_string(stn_line *text, const char *string) {
