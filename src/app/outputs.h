@@ -1,0 +1,13 @@
+/** @file
+ *  Writing a whole trace from memory. Pinned by tests/e2e/pipeline.bats. */
+#ifndef STN_APP_OUTPUTS_H
+#define STN_APP_OUTPUTS_H
+
+#include <standin/trace.h>
+
+/** Write all of @p trace to @p path, there whole or not at all.
+ *  @param format NULL: by the ending of @p path  @param meta what to say of its origin */
+stn_status stn_outputs_write(const char *path, const char *format, const stn_trace *trace,
+                             const stn_trace_meta *meta, stn_err *err) STN_MUST_USE;
+
+#endif
