@@ -1,0 +1,328 @@
+/* standin kernel generate: new traces from a model.
+ *
+ * The trace streams from the generator through the writer in bounded memory. Guidance
+ * nearly always leaves nothing to mend; if something is left and repair is wanted, the same
+ * trace (same seed) is made once more in memory, because repair looks at all of it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include <standin/synth.h>
+
+#include "app/commands.h"
+#include "app/emit.h"
+#include "app/inputs.h"
+#include "app/outputs.h"
+#include "app/progress.h"
+#include "app/value.h"
+
+enum { BATCH = 1024 };
+#define BEGIN_NS UINT64_C(1000000000)
+/* Events of the unguided sample that is measured beside a guided trace. */
+#define UNGUIDED_SAMPLE UINT64_C(100000)
+
+typedef struct generate_args {
+    stn_common common;
+    uint64_t count, duration_ns;
+    const char *output, *to;
+    bool unguided, no_repair;
+} generate_args;
+
+typedef struct generate_work {
+    stn_app *app;
+    const generate_args *args;
+    stn_catalog *catalog;
+    stn_model *model;
+    stn_progress progress;
+    stn_trace_meta meta;
+    uint64_t begin_ns;    /* wall clock */
+    uint64_t generate_ns; /* spent in the generator */
+    uint64_t events, last_ns;
+    uint64_t violations;       /* before repair */
+    uint64_t violations_after; /* of what was written */
+    uint64_t sample, unguided; /* events and violations of the unguided sample */
+    stn_repair_stats repair;
+} generate_work;
+
+/* Takes what is generated, a batch at a time. */
+typedef stn_status (*batch_sink)(void *user, const stn_trace *batch, stn_err *err);
+
+/* Fill @p batch. @return STN_OK, STN_END once all is there */
+static stn_status next_batch(generate_work *work, stn_generator *generator, stn_trace *batch,
+                             stn_err *err) {
+    uint64_t want = work->args->count;
+    uint64_t until = work->args->duration_ns ? BEGIN_NS + work->args->duration_ns : 0;
+    stn_status status = STN_OK;
+    uint64_t begin = stn_now_ns();
+    while (batch->count < BATCH && status == STN_OK) {
+        stn_event event;
+        if (want && work->events >= want) {
+            status = STN_END;
+            break;
+        }
+        status = stn_generator_next(generator, &event, err);
+        if (status == STN_OK && until && event.time_ns >= until) {
+            status = STN_END;
+        } else if (status == STN_OK) {
+            status = stn_trace_append(batch, &event, err);
+            work->events++;
+            work->last_ns = event.time_ns;
+        }
+    }
+    work->generate_ns += stn_now_ns() - begin;
+    return status;
+}
+
+/* For the progress line: events if their number is given, else nanoseconds. */
+static bool tick(generate_work *work) {
+    const generate_args *args = work->args;
+    if (args->count) {
+        return stn_progress_tick(&work->progress, work->events, args->count);
+    }
+    return stn_progress_tick(&work->progress, (work->last_ns - BEGIN_NS) / 1000000,
+                             args->duration_ns / 1000000);
+}
+
+static stn_status generate(generate_work *work, batch_sink sink, void *user, stn_err *err) {
+    stn_generate_options options = {
+        .seed = work->args->common.seed, .begin_ns = BEGIN_NS, .unguided = work->args->unguided};
+    stn_generator *generator = NULL;
+    work->events = 0;
+    work->generate_ns = 0;
+    work->last_ns = BEGIN_NS;
+    stn_status status = stn_generator_new(&generator, work->model, &options, work->catalog, err);
+    while (status == STN_OK) {
+        stn_trace batch;
+        stn_trace_init(&batch, work->catalog);
+        status = next_batch(work, generator, &batch, err);
+        if (status == STN_OK || status == STN_END) {
+            stn_status taken = sink(user, &batch, err);
+            status = taken == STN_OK ? status : taken;
+        }
+        stn_trace_fini(&batch);
+        if (status == STN_OK && !tick(work)) {
+            status = stn_err_set(err, STN_EINTR, "interrupted; nothing was written");
+        }
+    }
+    if (status == STN_END) {
+        stn_generate_stats stats;
+        stn_generator_stats(generator, &stats);
+        work->violations = work->violations_after = stats.violations;
+        status = STN_OK;
+    }
+    stn_generator_free(generator);
+    return status;
+}
+
+static stn_status to_writer(void *user, const stn_trace *batch, stn_err *err) {
+    stn_status status = STN_OK;
+    for (size_t i = 0; user && status == STN_OK && i < batch->count; i++) {
+        status = stn_writer_write(user, &batch->events[i], err);
+    }
+    return status;
+}
+
+static stn_status to_trace(void *user, const stn_trace *batch, stn_err *err) {
+    stn_status status = STN_OK;
+    for (size_t i = 0; status == STN_OK && i < batch->count; i++) {
+        status = stn_trace_append(user, &batch->events[i], err);
+    }
+    return status;
+}
+
+/* Make the trace again, in memory, mend it and write it. */
+static stn_status generate_mended(generate_work *work, stn_err *err) {
+    const generate_args *args = work->args;
+    stn_trace raw;
+    stn_trace mended;
+    stn_trace_init(&raw, work->catalog);
+    stn_trace_init(&mended, work->catalog);
+    stn_status status = generate(work, to_trace, &raw, err);
+    if (status == STN_OK) {
+        stn_repair_options options = {.seed = args->common.seed};
+        stn_progress_end(&work->progress);
+        stn_progress_begin(&work->progress, work->app->notes,
+                           args->common.quiet || args->common.json, "repairing", "events");
+        status = stn_repair(stn_model_rules(work->model), &raw, &mended, &options, &work->repair,
+                            stn_progress_tick, &work->progress, err);
+    }
+    if (status == STN_OK) {
+        work->violations_after = work->repair.violations_after;
+        work->events = work->repair.events_out;
+        if (args->output) {
+            status = stn_outputs_write(args->output, args->to, &mended, &work->meta, err);
+        }
+    }
+    stn_trace_fini(&raw);
+    stn_trace_fini(&mended);
+    return status;
+}
+
+/* How many rules a sample breaks that nothing guides. */
+static stn_status measure_unguided(generate_work *work, stn_err *err) {
+    if (work->args->unguided) {
+        work->sample = work->events;
+        work->unguided = work->violations;
+        return STN_OK;
+    }
+    stn_generate_options options = {
+        .seed = work->args->common.seed, .begin_ns = BEGIN_NS, .unguided = true};
+    stn_generator *generator = NULL;
+    uint64_t want = work->events < UNGUIDED_SAMPLE ? work->events : UNGUIDED_SAMPLE;
+    stn_status status = stn_generator_new(&generator, work->model, &options, work->catalog, err);
+    for (work->sample = 0; status == STN_OK && work->sample < want; work->sample++) {
+        stn_event event;
+        status = stn_generator_next(generator, &event, err);
+        if (status == STN_OK && stn_signals_came()) {
+            status = stn_err_set(err, STN_EINTR, "interrupted");
+        }
+    }
+    if (status == STN_OK) {
+        stn_generate_stats stats;
+        stn_generator_stats(generator, &stats);
+        work->unguided = stats.violations;
+    }
+    stn_generator_free(generator);
+    return status;
+}
+
+static stn_status make(generate_work *work, stn_err *err) {
+    const generate_args *args = work->args;
+    stn_writer *writer = NULL;
+    stn_status status = STN_OK;
+    if (args->output) {
+        status =
+            stn_writer_open(&writer, args->output, args->to, work->catalog, &work->meta, NULL, err);
+    }
+    if (status != STN_OK) {
+        return status;
+    }
+    stn_progress_begin(&work->progress, work->app->notes, args->common.quiet || args->common.json,
+                       "generating", args->count ? "events" : "ms");
+    status = generate(work, to_writer, writer, err);
+    if (status != STN_OK || (work->violations && !args->no_repair)) {
+        stn_writer_abort(writer);
+        if (status == STN_OK) {
+            status = generate_mended(work, err);
+        }
+    } else if (writer) {
+        status = stn_writer_commit(writer, err);
+    }
+    stn_progress_end(&work->progress);
+    return status;
+}
+
+static uint64_t edits_of(const stn_repair_stats *s) {
+    return s->inserted + s->deleted + s->retyped + s->retimed + s->reassigned;
+}
+
+static double rate_of(const generate_work *work) {
+    return work->generate_ns ? (double)work->events / ((double)work->generate_ns / 1e9) : 0;
+}
+
+static stn_status report(generate_work *work, stn_err *err) {
+    const generate_args *args = work->args;
+    double seconds = (double)(stn_now_ns() - work->begin_ns) / 1e9;
+    FILE *to = args->output && stn_is_stdout(args->output) ? work->app->notes : work->app->out;
+    if (args->common.json) {
+        json_t *guided = args->unguided ? json_null() : json_integer((json_int_t)work->violations);
+        return stn_emit_json(
+            to,
+            json_pack("{s:I, s:f, s:f, s:I, s:I, s:o, s:I, s:I, s:I}", "events",
+                      (json_int_t)work->events, "seconds", seconds, "events_per_s", rate_of(work),
+                      "violations_unguided", (json_int_t)work->unguided, "unguided_sample_events",
+                      (json_int_t)work->sample, "violations_guided", guided,
+                      "violations_after_repair", (json_int_t)work->violations_after,
+                      "events_edited", (json_int_t)edits_of(&work->repair), "seed",
+                      (json_int_t)args->common.seed),
+            err);
+    }
+    if (args->common.quiet) {
+        return STN_OK;
+    }
+    char a[32];
+    char b[32];
+    fprintf(to, "events      %s (generated at %s/s)\n", stn_value_grouped(work->events, a),
+            stn_value_short(rate_of(work), b));
+    fprintf(to, "violations  %s in %s events without guidance",
+            stn_value_grouped(work->unguided, a), stn_value_grouped(work->sample, b));
+    if (!args->unguided) {
+        fprintf(to, ", %s with it", stn_value_grouped(work->violations, a));
+    }
+    fprintf(to, ", %s in what was written\n", stn_value_grouped(work->violations_after, a));
+    fprintf(to, "edited      %s\n", stn_value_grouped(edits_of(&work->repair), a));
+    return STN_OK;
+}
+
+static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
+    const generate_args *args = arguments;
+    const char *model = args->common.operands.items[0];
+    generate_work work = {.app = app, .args = args, .begin_ns = stn_now_ns()};
+    snprintf(work.meta.clock, sizeof work.meta.clock, "mono");
+    snprintf(work.meta.tracer, sizeof work.meta.tracer, "standin %s", stn_version());
+    if (!args->count == !args->duration_ns) {
+        return stn_app_usage(app, err, "needs either -n COUNT or --duration TIME");
+    }
+    stn_status status = args->output ? stn_inputs_guard(app, model, args->output, err) : STN_OK;
+    if (status == STN_OK) {
+        status = stn_catalog_new(&work.catalog, err);
+    }
+    if (status == STN_OK) {
+        status = stn_model_load(&work.model, model, work.catalog, err);
+    }
+    if (status == STN_OK) {
+        status = make(&work, err);
+    }
+    if (status == STN_OK) {
+        status = measure_unguided(&work, err);
+    }
+    if (status == STN_OK) {
+        status = report(&work, err);
+    }
+    stn_repair_stats_fini(&work.repair);
+    stn_model_free(work.model);
+    stn_catalog_free(work.catalog);
+    return status;
+}
+
+static const stn_option options[] = {
+    {"count", 'n', STN_OPTION_COUNT, offsetof(generate_args, count), "COUNT",
+     "how many events: 250, 10k, 1M", false},
+    {"duration", 'd', STN_OPTION_DURATION, offsetof(generate_args, duration_ns), "TIME",
+     "how long the trace is: 10s, 250ms, 5m", false},
+    {"output", 'o', STN_OPTION_TEXT, offsetof(generate_args, output), "OUT",
+     "where the trace goes; - is standard output; without it events are only made and counted",
+     false},
+    {"to", 0, STN_OPTION_TEXT, offsetof(generate_args, to), "FORMAT",
+     "format to write, instead of taking it from the ending of OUT", false},
+    {"unguided", 0, STN_OPTION_FLAG, offsetof(generate_args, unguided), NULL,
+     "do not let the rules guide, to see what guidance is worth", false},
+    {"no-repair", 0, STN_OPTION_FLAG, offsetof(generate_args, no_repair), NULL,
+     "write what the generator made, broken rules included", false},
+    {NULL, 0, STN_OPTION_FLAG, 0, NULL, NULL, false},
+};
+
+const stn_command stn_cmd_kernel_generate = {
+    .group = "kernel",
+    .name = "generate",
+    .summary = "new traces from a model",
+    .details =
+        "Generates COUNT events, or as many as fit into TIME, and writes them in any format that "
+        "is written. The rules stored in the model guide every step; what they could not prevent "
+        "is repaired. The same model, seed and version of standin give the same trace.\n\n"
+        "The number of rules broken without guidance is measured on a sample of at most 100,000 "
+        "events; the rate is that of the generator, without writing. A trace streams in bounded "
+        "memory unless something has to be repaired.",
+    .operands = "MODEL",
+    .operand_min = 1,
+    .operand_max = 1,
+    .shared = STN_SHARED_JSON | STN_SHARED_QUIET | STN_SHARED_SEED,
+    .options = options,
+    .args_size = sizeof(generate_args),
+    .examples =
+        (const stn_example[]){
+            {"A hundred thousand new events, as CTF",
+             "standin kernel generate backup.stn -n 100k --seed 7 -o synthetic.ctf"},
+            {"Two seconds, as text", "standin kernel generate backup.stn --duration 2s -o two.txt"},
+            {NULL, NULL}},
+    .run = run,
+};

@@ -1,0 +1,176 @@
+/* standin kernel repair: the smallest edits after which no rule is broken. */
+#include <standin/rules.h>
+
+#include "app/commands.h"
+#include "app/emit.h"
+#include "app/inputs.h"
+#include "app/outputs.h"
+#include "app/progress.h"
+#include "app/value.h"
+
+typedef struct repair_args {
+    stn_common common;
+    const char *output, *to;
+    stn_texts rules, mined;
+    bool fill_lost;
+    uint64_t beam, lookahead;
+} repair_args;
+
+static uint64_t edits_of(const stn_repair_stats *s) {
+    return s->inserted + s->deleted + s->retyped + s->retimed + s->reassigned;
+}
+
+static json_t *json_by_rule(const stn_rules *rules, const stn_repair_stats *stats) {
+    json_t *object = json_object();
+    for (uint32_t i = 0; stats->edits_by_rule && i < stn_rules_count(rules); i++) {
+        if (stats->edits_by_rule[i]) {
+            json_object_set_new(object, stn_rules_at(rules, i)->name,
+                                json_integer((json_int_t)stats->edits_by_rule[i]));
+        }
+    }
+    return object;
+}
+
+static stn_status print_json(FILE *to, const stn_rules *rules, const stn_repair_stats *s,
+                             double seconds, stn_err *err) {
+    return stn_emit_json(
+        to,
+        json_pack(
+            "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f}", "events_in",
+            (json_int_t)s->events_in, "events_out", (json_int_t)s->events_out, "violations_before",
+            (json_int_t)s->violations_before, "violations_after", (json_int_t)s->violations_after,
+            "events_edited", (json_int_t)edits_of(s), "events_inserted", (json_int_t)s->inserted,
+            "events_deleted", (json_int_t)s->deleted, "events_retyped", (json_int_t)s->retyped,
+            "events_retimed", (json_int_t)s->retimed, "events_reassigned",
+            (json_int_t)s->reassigned, "edits_by_rule", json_by_rule(rules, s), "seconds", seconds),
+        err);
+}
+
+static void print_text(FILE *to, const stn_rules *rules, const stn_repair_stats *s) {
+    char a[32];
+    char b[32];
+    fprintf(to, "events      %s in, %s out\n", stn_value_grouped(s->events_in, a),
+            stn_value_grouped(s->events_out, b));
+    fprintf(to, "violations  %s before, %s after\n", stn_value_grouped(s->violations_before, a),
+            stn_value_grouped(s->violations_after, b));
+    fprintf(to,
+            "edits       %s: %llu inserted, %llu deleted, %llu retyped, %llu retimed, %llu "
+            "given to another thread or CPU\n",
+            stn_value_grouped(edits_of(s), a), (unsigned long long)s->inserted,
+            (unsigned long long)s->deleted, (unsigned long long)s->retyped,
+            (unsigned long long)s->retimed, (unsigned long long)s->reassigned);
+    for (uint32_t i = 0; s->edits_by_rule && i < stn_rules_count(rules); i++) {
+        if (s->edits_by_rule[i]) {
+            fprintf(to, "  %-34s %12s\n", stn_rules_at(rules, i)->name,
+                    stn_value_grouped(s->edits_by_rule[i], a));
+        }
+    }
+}
+
+static stn_status mend(stn_app *app, const repair_args *args, const stn_rules *rules,
+                       const stn_trace *in, stn_trace *out, stn_repair_stats *stats, stn_err *err) {
+    stn_repair_options options = {.beam = (uint32_t)args->beam,
+                                  .lookahead = (uint32_t)args->lookahead,
+                                  .fill_lost = args->fill_lost,
+                                  .seed = args->common.seed};
+    stn_progress progress;
+    stn_progress_begin(&progress, app->notes, args->common.quiet || args->common.json, "repairing",
+                       "events");
+    stn_status status =
+        stn_repair(rules, in, out, &options, stats, stn_progress_tick, &progress, err);
+    stn_progress_end(&progress);
+    return status;
+}
+
+static stn_status repair(stn_app *app, const repair_args *args, const stn_rules *rules,
+                         const stn_trace *in, stn_err *err) {
+    uint64_t begin = stn_now_ns();
+    stn_repair_stats stats = {0};
+    stn_trace out;
+    stn_trace_init(&out, in->catalog);
+    stn_status status = mend(app, args, rules, in, &out, &stats, err);
+    if (status == STN_OK) {
+        status = stn_outputs_write(args->output, args->to, &out, &in->meta, err);
+    }
+    FILE *to = stn_is_stdout(args->output) ? app->notes : app->out;
+    if (status == STN_OK && args->common.json) {
+        status = print_json(to, rules, &stats, (double)(stn_now_ns() - begin) / 1e9, err);
+    } else if (status == STN_OK && !args->common.quiet) {
+        print_text(to, rules, &stats);
+    }
+    stn_trace_fini(&out);
+    stn_repair_stats_fini(&stats);
+    return status;
+}
+
+static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
+    const repair_args *args = arguments;
+    stn_selection selection = {0};
+    stn_catalog *catalog = NULL;
+    stn_traces traces = {0};
+    stn_rules *rules = NULL;
+    stn_status status = stn_inputs_guard(app, args->common.operands.items[0], args->output, err);
+    if (status == STN_OK && (args->beam > 4096 || args->lookahead > 65536)) {
+        status = stn_app_usage(app, err, "--beam is at most 4096 and --lookahead 65536");
+    }
+    if (status == STN_OK) {
+        status = stn_selection_init(&selection, &args->common, err);
+    }
+    if (status == STN_OK) {
+        status = stn_catalog_new(&catalog, err);
+    }
+    if (status == STN_OK) {
+        status = stn_inputs_rules(&rules, &args->rules, &args->mined, catalog, err);
+    }
+    if (status == STN_OK) {
+        status = stn_traces_load(&traces, &args->common.operands, &selection, &args->common,
+                                 app->notes, catalog, err);
+    }
+    if (status == STN_OK) {
+        status = repair(app, args, rules, &traces.items[0], err);
+    }
+    stn_rules_free(rules);
+    stn_traces_fini(&traces);
+    stn_catalog_free(catalog);
+    stn_selection_fini(&selection);
+    return status;
+}
+
+static const stn_option options[] = {
+    {"output", 'o', STN_OPTION_TEXT, offsetof(repair_args, output), "OUT",
+     "where the repaired trace goes; - is standard output", true},
+    {"to", 0, STN_OPTION_TEXT, offsetof(repair_args, to), "FORMAT",
+     "format to write, instead of taking it from the ending of OUT", false},
+    {"fill-lost", 0, STN_OPTION_FLAG, offsetof(repair_args, fill_lost), NULL,
+     "fill stretches in which events were lost, instead of excusing them", false},
+    {"rules", 'r', STN_OPTION_TEXTS, offsetof(repair_args, rules), "FILE",
+     "obey these rules instead of the built-in ones; may be repeated", false},
+    {"mined", 'm', STN_OPTION_TEXTS, offsetof(repair_args, mined), "FILE",
+     "obey the rules of FILE as well; may be repeated", false},
+    {"beam", 0, STN_OPTION_COUNT, offsetof(repair_args, beam), "N",
+     "ways of repairing kept side by side (default 8)", false},
+    {"lookahead", 0, STN_OPTION_COUNT, offsetof(repair_args, lookahead), "N",
+     "events looked ahead before an edit is chosen (default 32)", false},
+    {NULL, 0, STN_OPTION_FLAG, 0, NULL, NULL, false},
+};
+
+const stn_command stn_cmd_kernel_repair = {
+    .group = "kernel",
+    .name = "repair",
+    .summary = "the smallest edits after which no rule is broken",
+    .details = "Inserts, deletes, retypes, retimes events or gives them to another thread or CPU "
+               "until every rule holds, with as few edits as it finds, and counts them by rule. "
+               "IN is read into memory.",
+    .operands = "IN",
+    .operand_min = 1,
+    .operand_max = 1,
+    .shared = STN_SHARED_JSON | STN_SHARED_QUIET | STN_SHARED_SEED | STN_SHARED_FILTER,
+    .options = options,
+    .args_size = sizeof(repair_args),
+    .examples = (const stn_example[]){{"Mend what is left of a trace without its wake-ups",
+                                       "standin kernel convert --event '[!s]*,sched_switch,sys_*' "
+                                       "examples/backup.run3.txt.zst part.ctf\n"
+                                       "standin kernel repair part.ctf -o whole.ctf"},
+                                      {NULL, NULL}},
+    .run = run,
+};
