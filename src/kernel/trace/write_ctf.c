@@ -25,7 +25,7 @@
 #include "core/base/intern.h"
 #include "core/data/outfile.h"
 #include "kernel/trace/format.h"
-#include "kernel/trace/write_ctf_class.h"
+#include "kernel/trace/write_tsdl.h"
 
 #define PACKET_BYTES  ((size_t)256 << 10) /* a packet is closed when it has grown to this */
 #define CTF_MAGIC     0xc1fc1fc1u
@@ -66,7 +66,7 @@ typedef struct ctf_writer {
     stn_trace_meta meta;
     unsigned char uuid[16];
     bool started; /* the UUID is made */
-    stn_ctf_classes classes;
+    stn_tsdl_classes classes;
     stn_filler filler;
     stream **streams[STREAM_KINDS]; /* [kind][cpu] */
     size_t stream_counts[STREAM_KINDS], stream_capacities[STREAM_KINDS];
@@ -127,18 +127,18 @@ enum {
 static void packet_begin(stream *s, const ctf_writer *writer, uint64_t begin_ns) {
     stn_line *packet = &s->packet;
     stn_line_clear(packet);
-    stn_ctf_integer(packet, CTF_MAGIC, 4);
+    stn_tsdl_integer(packet, CTF_MAGIC, 4);
     stn_line_bytes(packet, (const char *)writer->uuid, 16);
-    stn_ctf_integer(packet, s->kind, 4);
-    stn_ctf_integer(packet, s->cpu == STN_NO_CPU ? 0 : s->cpu, 8); /* which of its class */
-    stn_ctf_integer(packet, begin_ns, 8);
+    stn_tsdl_integer(packet, s->kind, 4);
+    stn_tsdl_integer(packet, s->cpu == STN_NO_CPU ? 0 : s->cpu, 8); /* which of its class */
+    stn_tsdl_integer(packet, begin_ns, 8);
     for (unsigned i = 0; i < 3; i++) {
-        stn_ctf_integer(packet, 0, 8); /* end, content, size */
+        stn_tsdl_integer(packet, 0, 8); /* end, content, size */
     }
-    stn_ctf_integer(packet, s->sequence++, 8);
-    stn_ctf_integer(packet, s->lost, 8);
+    stn_tsdl_integer(packet, s->sequence++, 8);
+    stn_tsdl_integer(packet, s->lost, 8);
     if (!(s->kind & NO_CPU)) {
-        stn_ctf_integer(packet, s->cpu, 4);
+        stn_tsdl_integer(packet, s->cpu, 4);
     }
     s->mark_count = 0;
     s->begin_ns = begin_ns;
@@ -240,22 +240,22 @@ static stn_status stream_of(ctf_writer *writer, uint32_t kind, uint16_t cpu, str
 static void put_event_header(stream *s, uint32_t id, uint64_t time_ns) {
     stn_line *packet = &s->packet;
     if (id < EXTENDED_ID && time_ns - s->clock_ns < (uint64_t)1 << 32) {
-        stn_ctf_integer(packet, id, 2);
-        stn_ctf_integer(packet, time_ns, 4);
+        stn_tsdl_integer(packet, id, 2);
+        stn_tsdl_integer(packet, time_ns, 4);
     } else {
-        stn_ctf_integer(packet, EXTENDED_ID, 2);
-        stn_ctf_integer(packet, id, 4);
-        stn_ctf_integer(packet, time_ns, 8);
+        stn_tsdl_integer(packet, EXTENDED_ID, 2);
+        stn_tsdl_integer(packet, id, 4);
+        stn_tsdl_integer(packet, time_ns, 8);
     }
     s->clock_ns = time_ns;
 }
 
 static stn_status put_event(ctf_writer *writer, stream *s, const stn_event *event,
                             const stn_slotted *seen, stn_err *err) {
-    const stn_ctf_class *class;
+    const stn_tsdl_class *class;
     uint32_t id;
     stn_status status =
-        stn_ctf_class_find(&writer->classes, event, seen, s->kind, &class, &id, err);
+        stn_tsdl_class_find(&writer->classes, event, seen, s->kind, &class, &id, err);
     if (!status && s->packet.size >= PACKET_BYTES) {
         status = packet_end(s, last_ns(s), err);
     }
@@ -271,13 +271,13 @@ static stn_status put_event(ctf_writer *writer, stream *s, const stn_event *even
     s->marks[s->mark_count++] = (mark){event->time_ns, s->packet.size};
     put_event_header(s, id, event->time_ns);
     if (!(s->kind & NO_TID)) {
-        stn_ctf_integer(&s->packet, (uint64_t)(int64_t)event->tid, 4);
+        stn_tsdl_integer(&s->packet, (uint64_t)(int64_t)event->tid, 4);
     }
     if (!(s->kind & NO_COMM)) {
         const char *comm = stn_catalog_text(writer->catalog, event->comm);
         stn_line_bytes(&s->packet, comm, strlen(comm) + 1);
     }
-    stn_ctf_class_put(class, event, seen, &s->packet);
+    stn_tsdl_class_put(class, event, seen, &s->packet);
     return s->packet.failed ? stn_err_set(err, STN_ENOMEM, "out of memory for a packet") : STN_OK;
 }
 
@@ -429,7 +429,7 @@ static void tsdl_env(const ctf_writer *writer, stn_line *out) {
     }
     char text[256];
     stn_line_string(out, "env {\n\thostname = ");
-    stn_ctf_literal(out, writer->meta.host);
+    stn_tsdl_literal(out, writer->meta.host);
     snprintf(text, sizeof text,
              ";\n\tdomain = \"%s\";\n\tsysname = \"Linux\";\n\ttracer_name = \"%s\";\n"
              "\ttracer_major = %u;\n\ttracer_minor = %u;\n\ttracer_patchlevel = %u;\n"
@@ -441,7 +441,7 @@ static void tsdl_env(const ctf_writer *writer, stn_line *out) {
 
 static void tsdl_clock(const ctf_writer *writer, stn_line *out) {
     stn_line_string(out, "clock {\n\tname = \"monotonic\";\n\tdescription = ");
-    stn_ctf_literal(out, writer->meta.clock[0] ? writer->meta.clock : "Monotonic Clock");
+    stn_tsdl_literal(out, writer->meta.clock[0] ? writer->meta.clock : "Monotonic Clock");
     stn_line_string(out, ";\n\tfreq = 1000000000; /* Frequency, in Hz */\n"
                          "\t/* clock value offset from Epoch is: offset * (1/freq) */\n"
                          "\toffset = ");
@@ -483,7 +483,7 @@ static stn_status write_metadata(const ctf_writer *writer, stn_err *err) {
             tsdl_stream(kind, &out);
         }
     }
-    stn_ctf_classes_tsdl(&writer->classes, &out);
+    stn_tsdl_classes_text(&writer->classes, &out);
     stn_status status = out.failed ? stn_err_set(err, STN_ENOMEM, "out of memory for the metadata")
                                    : write_named(writer, "metadata", out.bytes, out.size, err);
     stn_line_fini(&out);
@@ -503,7 +503,7 @@ static void ctf_abort(void *self) {
         }
         stn_free(writer->streams[kind]);
     }
-    stn_ctf_classes_fini(&writer->classes);
+    stn_tsdl_classes_fini(&writer->classes);
     stn_filler_fini(&writer->filler);
     stn_free(writer);
 }

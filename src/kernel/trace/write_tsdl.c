@@ -1,5 +1,5 @@
 /* Event classes of a CTF trace in the making. */
-#include "kernel/trace/write_ctf_class.h"
+#include "kernel/trace/write_tsdl.h"
 
 #include <stdio.h>
 
@@ -24,11 +24,12 @@ typedef struct member {
     uint32_t name_id; /* canonical; STN_NO_ID for what was filled in */
     uint32_t layout;
     uint32_t size; /* bytes of an integer: 4 or 8 */
-    char *name;    /* as in TSDL, without the underscore before it */
+    bool written;  /* false: the length of the sequence behind it */
+    char *name;    /* as in TSDL, without the underscores; dots part structures */
 } member;
 
-struct stn_ctf_class {
-    stn_ctf_class *next; /* of the same type */
+struct stn_tsdl_class {
+    stn_tsdl_class *next; /* of the same type */
     uint32_t type;
     uint32_t stream;
     uint32_t id;
@@ -84,12 +85,12 @@ static uint32_t size_of(const stn_field *field) {
     return 0;
 }
 
-static bool is_rwbs(const stn_ctf_class *class, const member *m) {
+static bool is_rwbs(const stn_tsdl_class *class, const member *m) {
     return class->block && strcmp(m->name, "rwbs") == 0;
 }
 
 /* Same names and kinds in the same order; widths aside. */
-static bool same_shape(const stn_ctf_class *class, const stn_event *event, const stn_slotted *seen,
+static bool same_shape(const stn_tsdl_class *class, const stn_event *event, const stn_slotted *seen,
                        uint32_t stream) {
     if (class->stream != stream || class->own_count != event->field_count ||
         class->filled != seen->filled) {
@@ -105,7 +106,7 @@ static bool same_shape(const stn_ctf_class *class, const stn_event *event, const
     return true;
 }
 
-static bool fits(const stn_ctf_class *class, const stn_event *event) {
+static bool fits(const stn_tsdl_class *class, const stn_event *event) {
     for (uint32_t i = 0; i < class->own_count; i++) {
         if (class->members[i].size == 4 && size_of(&event->fields[i]) == 8) {
             return false;
@@ -116,42 +117,97 @@ static bool fits(const stn_ctf_class *class, const stn_event *event) {
 
 /* ---- names ----------------------------------------------------------- */
 
-/* What TSDL takes for an identifier; the underscore that is put before it keeps it apart from
- * keywords. */
+/* What TSDL takes for an identifier, with the dots of "a.b", which become structures; the
+ * underscore that is put before it keeps it apart from keywords. */
 static void identifier(const char *name, char out[NAME_SIZE]) {
     size_t size = 0;
     for (; *name && size < NAME_SIZE - 8; name++) {
         char c = *name;
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        out[size++] = plain ? c : '_';
+        out[size++] = plain || c == '.' ? c : '_';
     }
     out[size] = '\0';
 }
 
-static bool name_taken(const stn_ctf_class *class, uint32_t before, const char *name) {
-    for (uint32_t i = 0; i < before; i++) {
-        if (strcmp(class->members[i].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
+/* Does @p name lie in the structure called by the first @p size bytes of @p path? */
+static bool inside(const char *name, const char *path, size_t size) {
+    return strncmp(name, path, size) == 0 && name[size] == '.';
 }
 
-static bool member_name(stn_ctf_class *class, uint32_t index, const char *event,
+/* A name is free if no member has it, none is a structure of this name or the other way round,
+ * and no structure around it has been closed before. */
+static bool name_free(const stn_tsdl_class *class, uint32_t index, const char *name) {
+    size_t size = strlen(name);
+    for (uint32_t i = 0; i < index; i++) {
+        const char *other = class->members[i].name;
+        if (strcmp(other, name) == 0 || inside(other, name, size) ||
+            inside(name, other, strlen(other))) {
+            return false;
+        }
+        for (const char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.')) {
+            size_t part = (size_t)(dot - name);
+            if (inside(other, name, part) && !inside(class->members[index - 1].name, name, part)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool member_name(stn_tsdl_class *class, uint32_t index, const char *event,
                         const char *canonical) {
     char name[NAME_SIZE];
     identifier(stn_lttng_field(event, canonical), name);
     size_t size = strlen(name);
-    for (unsigned n = 2; name_taken(class, index, name) && n < 100000; n++) {
+    bool is_free = name_free(class, index, name);
+    for (size_t i = 0; !is_free && i < size; i++) {
+        name[i] = name[i] == '.' ? '_' : name[i];
+    }
+    for (unsigned n = 2; !is_free && !name_free(class, index, name); n++) {
         snprintf(name + size, sizeof name - size, "_%u", n);
     }
     class->members[index].name = stn_strdup(name);
     return class->members[index].name != NULL;
 }
 
+static bool is_seq(const member *m) {
+    return m->layout == LAYOUT_SEQ_SIGNED || m->layout == LAYOUT_SEQ_UNSIGNED;
+}
+
+/* A sequence "a" is written with its length before it, called "_a_length". A reader that shows
+ * the length as a field hands us both: then the field needs no place of its own. Any other field
+ * of that name has to give way. */
+static bool clear_lengths(stn_tsdl_class *class) {
+    for (uint32_t i = 0; i < class->count; i++) {
+        const char *name = class->members[i].name;
+        const char *dot = strrchr(name, '.');
+        size_t path = dot ? (size_t)(dot - name) + 1 : 0;
+        char length[NAME_SIZE + 16];
+        snprintf(length, sizeof length, "%.*s_%s_length", (int)path, name, name + path);
+        for (uint32_t j = 0; is_seq(&class->members[i]) && j < class->count; j++) {
+            member *m = &class->members[j];
+            if (strcmp(m->name, length) != 0) {
+                continue;
+            }
+            if (j + 1 == i && m->layout == LAYOUT_UINT) {
+                m->written = false;
+                continue;
+            }
+            char *longer = stn_malloc(strlen(length) + 3);
+            if (!longer) {
+                return false;
+            }
+            sprintf(longer, "%s_2", length);
+            stn_free(m->name);
+            m->name = longer;
+        }
+    }
+    return true;
+}
+
 /* ---- making one ------------------------------------------------------ */
 
-static void class_free(stn_ctf_class *class) {
+static void class_free(stn_tsdl_class *class) {
     if (!class) {
         return;
     }
@@ -166,9 +222,9 @@ static uint32_t filled_count(const stn_slotted *seen) {
     return (uint32_t)__builtin_popcount(seen->filled);
 }
 
-static bool members_make(const stn_ctf_classes *classes, stn_ctf_class *class,
+static bool members_make(const stn_tsdl_classes *classes, stn_tsdl_class *class,
                          const stn_event *event, const stn_slotted *seen,
-                         const stn_ctf_class *narrower) {
+                         const stn_tsdl_class *narrower) {
     const char *canonical = stn_catalog_type_at(classes->catalog, event->type)->name;
     for (uint32_t i = 0; i < class->own_count; i++) {
         const stn_field *field = &event->fields[i];
@@ -182,6 +238,7 @@ static bool members_make(const stn_ctf_classes *classes, stn_ctf_class *class,
         if (narrower && narrower->members[i].size > m->size) {
             m->size = narrower->members[i].size;
         }
+        m->written = true;
     }
     uint32_t at = class->own_count;
     for (uint32_t s = 0; s < STN_SLOTS_MAX; s++) {
@@ -191,19 +248,20 @@ static bool members_make(const stn_ctf_classes *classes, stn_ctf_class *class,
                 return false;
             }
             m->name_id = STN_NO_ID;
+            m->written = true;
             m->layout = layout_of(&seen->values[s], false);
             m->size = m->layout == LAYOUT_STR                      ? 0
                       : seen->row->slots[s].fill == STN_FILL_BYTES ? 8
                                                                    : 4;
         }
     }
-    return true;
+    return clear_lengths(class);
 }
 
 /* @param narrower a class of the same shape whose integers are too short, or NULL */
-static stn_ctf_class *class_make(const stn_ctf_classes *classes, const stn_event *event,
-                                 const stn_slotted *seen, const stn_ctf_class *narrower) {
-    stn_ctf_class *class = stn_calloc(1, sizeof *class);
+static stn_tsdl_class *class_make(const stn_tsdl_classes *classes, const stn_event *event,
+                                  const stn_slotted *seen, const stn_tsdl_class *narrower) {
+    stn_tsdl_class *class = stn_calloc(1, sizeof *class);
     if (!class) {
         return NULL;
     }
@@ -221,7 +279,7 @@ static stn_ctf_class *class_make(const stn_ctf_classes *classes, const stn_event
     return class;
 }
 
-static stn_status class_add(stn_ctf_classes *classes, stn_ctf_class *class, uint32_t stream,
+static stn_status class_add(stn_tsdl_classes *classes, stn_tsdl_class *class, uint32_t stream,
                             stn_err *err) {
     if (!class ||
         stn_grow(&classes->all, &classes->capacity, classes->count + 1, sizeof *classes->all)) {
@@ -236,7 +294,7 @@ static stn_status class_add(stn_ctf_classes *classes, stn_ctf_class *class, uint
     return STN_OK;
 }
 
-static stn_status list_reach(stn_ctf_classes *classes, uint32_t type, stn_err *err) {
+static stn_status list_reach(stn_tsdl_classes *classes, uint32_t type, stn_err *err) {
     if (type < classes->list_count) {
         return STN_OK;
     }
@@ -252,13 +310,13 @@ static stn_status list_reach(stn_ctf_classes *classes, uint32_t type, stn_err *e
 
 /* The class of this shape that fits, moved to the front. If there is none: NULL and, in
  * *narrower, the newest of this shape, which is the widest so far, or NULL. */
-static stn_ctf_class *class_seek(stn_ctf_classes *classes, const stn_event *event,
-                                 const stn_slotted *seen, uint32_t stream,
-                                 stn_ctf_class **narrower) {
-    stn_ctf_class **head = &classes->lists[event->type];
+static stn_tsdl_class *class_seek(stn_tsdl_classes *classes, const stn_event *event,
+                                  const stn_slotted *seen, uint32_t stream,
+                                  stn_tsdl_class **narrower) {
+    stn_tsdl_class **head = &classes->lists[event->type];
     *narrower = NULL;
-    for (stn_ctf_class **link = head; *link; link = &(*link)->next) {
-        stn_ctf_class *class = *link;
+    for (stn_tsdl_class **link = head; *link; link = &(*link)->next) {
+        stn_tsdl_class *class = *link;
         if (!same_shape(class, event, seen, stream)) {
             continue;
         }
@@ -273,15 +331,15 @@ static stn_ctf_class *class_seek(stn_ctf_classes *classes, const stn_event *even
     return NULL;
 }
 
-stn_status stn_ctf_class_find(stn_ctf_classes *classes, const stn_event *event,
-                              const stn_slotted *seen, uint32_t stream, const stn_ctf_class **out,
-                              uint32_t *id, stn_err *err) {
+stn_status stn_tsdl_class_find(stn_tsdl_classes *classes, const stn_event *event,
+                               const stn_slotted *seen, uint32_t stream, const stn_tsdl_class **out,
+                               uint32_t *id, stn_err *err) {
     stn_status status = list_reach(classes, event->type, err);
     if (status) {
         return status;
     }
-    stn_ctf_class *narrower;
-    stn_ctf_class *class = class_seek(classes, event, seen, stream, &narrower);
+    stn_tsdl_class *narrower;
+    stn_tsdl_class *class = class_seek(classes, event, seen, stream, &narrower);
     if (!class) {
         class = class_make(classes, event, seen, narrower);
         status = class_add(classes, class, stream, err);
@@ -293,21 +351,21 @@ stn_status stn_ctf_class_find(stn_ctf_classes *classes, const stn_event *event,
     return status;
 }
 
-void stn_ctf_classes_fini(stn_ctf_classes *classes) {
+void stn_tsdl_classes_fini(stn_tsdl_classes *classes) {
     for (size_t i = 0; i < classes->count; i++) {
         class_free(classes->all[i]);
     }
     stn_free(classes->all);
     stn_free(classes->lists);
-    *classes = (stn_ctf_classes){0};
+    *classes = (stn_tsdl_classes){0};
 }
 
 /* ---- packets --------------------------------------------------------- */
 
 static void put_seq(stn_line *packet, const stn_seq *seq) {
-    stn_ctf_integer(packet, seq->count, 4);
+    stn_tsdl_integer(packet, seq->count, 4);
     for (uint32_t i = 0; i < seq->count; i++) {
-        stn_ctf_integer(packet, (uint64_t)seq->items[i], 8);
+        stn_tsdl_integer(packet, (uint64_t)seq->items[i], 8);
     }
 }
 
@@ -317,11 +375,11 @@ static void put_member(const member *m, const stn_field *field, stn_line *packet
     case LAYOUT_INT:
     case LAYOUT_UINT:
     case LAYOUT_HEX:
-        stn_ctf_integer(packet, field->v.u, m->size);
+        stn_tsdl_integer(packet, field->v.u, m->size);
         break;
     case LAYOUT_REAL:
         memcpy(&bits, &field->v.f, sizeof bits);
-        stn_ctf_integer(packet, bits, 8);
+        stn_tsdl_integer(packet, bits, 8);
         break;
     case LAYOUT_STR:
         stn_line_bytes(packet, field->v.s, strlen(field->v.s) + 1);
@@ -332,15 +390,17 @@ static void put_member(const member *m, const stn_field *field, stn_line *packet
         break;
     case LAYOUT_RWBS:
         (void)rwbs_as_bits(field->v.s, &bits);
-        stn_ctf_integer(packet, bits, 4);
+        stn_tsdl_integer(packet, bits, 4);
         break;
     }
 }
 
-void stn_ctf_class_put(const stn_ctf_class *class, const stn_event *event, const stn_slotted *seen,
-                       stn_line *packet) {
+void stn_tsdl_class_put(const stn_tsdl_class *class, const stn_event *event,
+                        const stn_slotted *seen, stn_line *packet) {
     for (uint32_t i = 0; i < class->own_count; i++) {
-        put_member(&class->members[i], &event->fields[i], packet);
+        if (class->members[i].written) {
+            put_member(&class->members[i], &event->fields[i], packet);
+        }
     }
     uint32_t at = class->own_count;
     for (uint32_t s = 0; at < class->count; s++) {
@@ -352,7 +412,7 @@ void stn_ctf_class_put(const stn_ctf_class *class, const stn_event *event, const
 
 /* ---- TSDL ------------------------------------------------------------ */
 
-void stn_ctf_literal(stn_line *out, const char *string) {
+void stn_tsdl_literal(stn_line *out, const char *string) {
     stn_line_char(out, '"');
     for (; *string; string++) {
         unsigned char c = (unsigned char)*string;
@@ -374,9 +434,11 @@ static void tsdl_integer(stn_line *out, unsigned bits, bool is_signed, unsigned 
     stn_line_string(out, text);
 }
 
+/* What stands before and behind the last part of a dotted name. */
 static void tsdl_name(stn_line *out, const char *before, const char *name, const char *after) {
+    const char *dot = strrchr(name, '.');
     stn_line_string(out, before);
-    stn_line_string(out, name);
+    stn_line_string(out, dot ? dot + 1 : name);
     stn_line_string(out, after);
 }
 
@@ -416,23 +478,54 @@ static void tsdl_member(stn_line *out, const member *m) {
     tsdl_name(out, " _", m->name, ";\n");
 }
 
-static void tsdl_class(const stn_ctf_classes *classes, const stn_ctf_class *class, stn_line *out) {
+/* Close the structures around  last that are not around  next, open the others. Either may
+ * be NULL: nothing is open there. */
+static void tsdl_structures(stn_line *out, const char *last, const char *next) {
+    size_t common = 0;
+    for (size_t i = 0; last && next && last[i] && last[i] == next[i]; i++) {
+        common = last[i] == '.' ? i + 1 : common;
+    }
+    for (const char *dot = last ? strrchr(last, '.') : NULL; dot && dot >= last + common;) {
+        const char *begin = dot;
+        while (begin > last && begin[-1] != '.') {
+            begin--;
+        }
+        stn_line_string(out, "\t\t} _");
+        stn_line_bytes(out, begin, (size_t)(dot - begin));
+        stn_line_string(out, ";\n");
+        dot = begin > last ? begin - 1 : NULL;
+    }
+    for (const char *dot = next ? strchr(next + common, '.') : NULL; dot;
+         dot = strchr(dot + 1, '.')) {
+        stn_line_string(out, "\t\tstruct {\n");
+    }
+}
+
+static void tsdl_class(const stn_tsdl_classes *classes, const stn_tsdl_class *class,
+                       stn_line *out) {
     const stn_type *type = stn_catalog_type_at(classes->catalog, class->type);
     char buffer[256], text[96];
     const char *name =
         classes->originals ? type->original : stn_lttng_event(type->name, buffer, sizeof buffer);
     stn_line_string(out, "event {\n\tname = ");
-    stn_ctf_literal(out, name);
+    stn_tsdl_literal(out, name);
     snprintf(text, sizeof text, ";\n\tid = %u;\n\tstream_id = %u;\n\tfields := struct {\n",
              class->id, class->stream);
     stn_line_string(out, text);
+    const char *last = NULL;
     for (uint32_t i = 0; i < class->count; i++) {
-        tsdl_member(out, &class->members[i]);
+        const member *m = &class->members[i];
+        if (m->written) {
+            tsdl_structures(out, last, m->name);
+            tsdl_member(out, m);
+            last = m->name;
+        }
     }
+    tsdl_structures(out, last, NULL);
     stn_line_string(out, "\t};\n};\n\n");
 }
 
-void stn_ctf_classes_tsdl(const stn_ctf_classes *classes, stn_line *out) {
+void stn_tsdl_classes_text(const stn_tsdl_classes *classes, stn_line *out) {
     for (size_t i = 0; i < classes->count; i++) {
         tsdl_class(classes, classes->all[i], out);
     }
