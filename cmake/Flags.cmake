@@ -36,7 +36,10 @@ if(STN_SANITIZE)
     target_link_options(stn_flags INTERFACE -fsanitize=${STN_SANITIZE})
     # gcc's own note: instrumented code makes its flow-based warnings unreliable. The dev
     # build has them, as errors.
-    target_compile_options(stn_flags INTERFACE -Wno-format-truncation -Wno-maybe-uninitialized)
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        target_compile_options(stn_flags INTERFACE
+            -Wno-format-truncation -Wno-maybe-uninitialized)
+    endif()
 endif()
 if(STN_FUZZ)
     if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
