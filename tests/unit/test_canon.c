@@ -157,6 +157,13 @@ static void task_states_of_old_kernels(void **state) {
     assert_int_equal(stn_task_state_old(64, 1024), 16);
     assert_int_equal(stn_task_state_old(130, 1024), 514);
     assert_int_equal(stn_task_state_old(1, 4096), 1);
+    assert_int_equal(stn_task_state_limit("2.6.39"), 512);
+    assert_int_equal(stn_task_state_limit("3.10.31-ltsi"), 1024);
+    assert_int_equal(stn_task_state_limit("4.4.0-116-generic"), 2048);
+    assert_int_equal(stn_task_state_limit("4.13.0"), 4096);
+    assert_int_equal(stn_task_state_limit("4.14.1"), 0);
+    assert_int_equal(stn_task_state_limit("6.18"), 0);
+    assert_int_equal(stn_task_state_limit(""), 0);
 }
 
 static void softirqs(void **state) {

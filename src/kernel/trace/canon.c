@@ -511,6 +511,25 @@ int64_t stn_task_state_old(int64_t state, int64_t limit) {
     return state & limit ? canonical | STATE_PREEMPTED : canonical;
 }
 
+int64_t stn_task_state_limit(const char *release) {
+    /* The states that came with a release doubled the limit: P, NOLOAD, NEW. */
+    static const struct {
+        int version;
+        int64_t limit;
+    } rows[] = {{408, 4096}, {402, 2048}, {309, 1024}, {0, 512}};
+    int major;
+    int minor;
+    if (sscanf(release, "%d.%d", &major, &minor) != 2 || major < 2 || minor < 0 || minor > 99 ||
+        major * 100 + minor >= 414) {
+        return 0;
+    }
+    size_t i = 0;
+    while (major * 100 + minor < rows[i].version) {
+        i++;
+    }
+    return rows[i].limit;
+}
+
 static const char *const softirqs[] = {"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
                                        "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU"};
 

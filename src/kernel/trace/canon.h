@@ -51,5 +51,8 @@ int64_t stn_rwbs_parse(const char *text, size_t size);
  *  their TASK_STATE_MAX, the bit of "R+" (1024, 2048 …). Letters that later kernels have given
  *  up keep bits of their own: 512 K, 1024 W, 2048 N. */
 int64_t stn_task_state_old(int64_t state, int64_t limit);
+/** TASK_STATE_MAX of the kernel whose uname release is @p release ("4.4.0-116-generic"); 0 if it
+ *  is 4.14 or later, or no release. */
+int64_t stn_task_state_limit(const char *release);
 
 #endif
