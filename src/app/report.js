@@ -31,7 +31,7 @@
     const box = html(parent, "div", "legend");
     for (const [label, fill] of entries) {
       const item = html(box, "span");
-      html(item, "i").style.background = fill;
+      if (fill) html(item, "i").style.background = fill;
       item.appendChild(document.createTextNode(label));
     }
   };
@@ -90,6 +90,14 @@
     const ticks = [];
     for (let d = first; d <= last; d += step) ticks.push(d);
     return ticks;
+  };
+
+  /* Ticks of a log axis: 1, 2, 5 of each decade where there are few of them. */
+  const logTicks = (low, high, room) => {
+    if (high - low >= 2.2) return decades(low, high, room);
+    const ticks = [];
+    for (let d = Math.floor(low); d <= high; d++) for (const m of [1, 2, 5]) ticks.push(d + Math.log10(m));
+    return ticks.filter((t) => t >= low - 1e-9 && t <= high + 1e-9);
   };
 
   /* ---- axes: box = {left, right, top, bottom} ---- */
@@ -176,7 +184,8 @@
     for (const side of SIDES) {
       const events = shown[side].cpus.reduce((sum, cpu) => sum + cpu.events.length / 3, 0);
       node(svg, "text", { x: left, y: y + 16, class: "title", style: `fill:${color(side)}` },
-        `${LABEL[side]}: ${count(events)} events${shown[side].cut ? " (cut)" : ""}, at ${time(shown[side].begin_ns)} of the run`);
+        `${LABEL[side]}: ${count(events)} events${shown[side].cut ? " (cut)" : ""}`
+          + (width < 500 ? "" : `, at ${time(shown[side].begin_ns)} of the run`));
       y += 26;
       for (const cpu of shown[side].cpus) {
         node(svg, "text", { x: left - 8, y: y + 15, "text-anchor": "end" }, "CPU " + cpu.cpu);
@@ -202,8 +211,9 @@
     const perBin = (data.dt.real.high - data.dt.real.low) / bins;
     const log = (i) => data.dt.real.low + i * perBin;
     sidesLegend(element);
-    const svg = canvas(element, width, 320, "distribution of the times between events");
-    const box = { left: 48, right: width - 10, top: 24, bottom: 278 };
+    const height = width > 480 ? 430 : 320;
+    const svg = canvas(element, width, height, "distribution of the times between events");
+    const box = { left: 48, right: width - 10, top: 24, bottom: height - 42 };
     const x = linear(log(first), log(last), box.left, box.right);
     const top = Math.max(...shares.real, ...shares.synthetic) * 1.05;
     const y = linear(0, top, box.bottom, box.top);
@@ -259,7 +269,7 @@
     const low = Math.floor(Math.min(...logs)), high = Math.max(low + 1, Math.max(...logs) + 0.1);
     const rowHeight = 24, left = Math.min(150, width * 0.3);
     const height = 14 + rows.length * rowHeight + 44;
-    legend(element, [...SIDES.map((s) => [LABEL[s], color(s)]), ["● median", "none"], ["| 99th percentile", "none"]]);
+    legend(element, [...SIDES.map((s) => [LABEL[s], color(s)]), ["● median", null], ["| 99th percentile", null]]);
     const svg = canvas(element, width, height, "durations of system calls");
     const box = { left, right: width - 14, top: 8, bottom: height - 42 };
     const x = linear(low, high, box.left, box.right);
@@ -337,7 +347,7 @@
     const svg = canvas(element, width, height, "shares of event types");
     const box = { left, right: width - 14, top: 6, bottom: height - 42 };
     const x = linear(low, high, box.left, box.right);
-    xAxis(svg, box, decades(low, high, (box.right - left) / 56), x, (d) => percent(10 ** d), "share of events (log scale)");
+    xAxis(svg, box, logTicks(low, high, (box.right - left) / 56), x, (d) => percent(10 ** d), "share of events (log scale)");
     rows.forEach((row, i) => {
       const y = box.top + 10 + i * rowHeight;
       const at = SIDES.map((s) => x(row[s] > 0 ? Math.log10(row[s]) : low));
@@ -351,7 +361,7 @@
 
   /* ---- horizontal bars, one or more a row ---- */
   const bars = (element, width, rows, options) => {
-    const thick = options.sides.length > 2 ? 7 : 8, rowHeight = options.sides.length * thick + 10;
+    const thick = options.thick || 8, rowHeight = options.sides.length * thick + 10;
     const left = Math.min(options.left || 178, width * 0.42), height = 8 + rows.length * rowHeight + 44;
     sidesLegend(element, options.sides);
     const svg = canvas(element, width, height, options.axis);
@@ -362,7 +372,7 @@
       const y = box.top + 6 + i * rowHeight;
       node(svg, "text", { x: left - 8, y: y + rowHeight / 2 - 1, "text-anchor": "end", class: "ink" }, short(row.name, Math.floor(left / 7)));
       options.sides.forEach((side, k) => {
-        if (row[side] !== null) {
+        if (row[side] !== null && row[side] > options.zero) {
           const from = x(options.zero);
           node(svg, "rect", { x: from, y: y + k * thick, height: thick - 1.5, width: Math.max(1, x(row[side]) - from), fill: color(side) });
         }
@@ -392,12 +402,14 @@
   };
 
   const shares = (element, width) => {
-    const rows = data.shares.map(([name, real, synthetic]) => ({ name, real, synthetic,
+    const all = data.shares.map(([name, real, synthetic]) => ({ name, real, synthetic,
       tip: `${name}\nreal ${percent(real)}\nsynthetic ${percent(synthetic)}` }));
+    const rows = all.filter((r) => r.real >= 0.001 || r.synthetic >= 0.001);
     if (!rows.length) return nothing(element, width, "no events");
     const top = Math.max(...rows.map((r) => Math.max(r.real, r.synthetic)));
     bars(element, width, rows, { sides: SIDES, zero: 0, left: 140, axis: "share of events", format: percent,
       scale: (box) => linear(0, top * 1.02, box.left, box.right), ticks: niceTicks(0, top, 5) });
+    if (rows.length < all.length) html(element, "p", "caption", `${all.length - rows.length} more have less than 0.1 % on both sides.`);
   };
 
   const burst = (element, width) => {
@@ -407,7 +419,7 @@
     const values = rows.flatMap((r) => [r.real, r.synthetic, r.train]).filter((v) => v !== null);
     if (!values.length) return nothing(element, width, "the runs are too short");
     const low = Math.min(0, Math.floor(Math.min(...values))), high = Math.max(low + 1, Math.max(...values) + 0.1);
-    bars(element, width, rows, { sides: ["real", "synthetic", "train"], zero: low, left: 70, axis: "Fano factor (log scale)",
+    bars(element, width, rows, { sides: ["real", "synthetic", "train"], zero: low, left: 70, thick: 14, axis: "Fano factor (log scale)",
       format: (d) => count(10 ** d), scale: (box) => linear(low, high, box.left, box.right), ticks: decades(low, high, width / 70) });
   };
 

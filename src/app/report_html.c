@@ -104,10 +104,12 @@ static void put_row(stn_page *page, const stn_report_row *row, const stn_evaluat
 static void put_figures(stn_page *page, const stn_evaluation *e) {
     size_t count;
     const stn_report_row *rows = stn_report_rows(&count);
-    stn_page_put(page, "<section class=\"card wide\"><h2>Figures</h2><div class=\"scroll\">"
-                       "<table><thead><tr><th></th><th class=\"synthetic\">synthetic</th>"
-                       "<th class=\"real\">held-out real</th><th>training runs, or two real "
-                       "runs apart</th><th class=\"note\"></th></tr></thead>\n");
+    stn_page_put(page,
+                 "<section class=\"card wide\"><h2>Figures</h2><p class=\"caption\">Yardstick: the "
+                 "training runs, or, for distances, how far they are from the held-out real run. "
+                 "No synthetic trace can be asked to come closer.</p><div class=\"scroll\"><table>"
+                 "<thead><tr><th></th><th class=\"synthetic\">synthetic</th><th class=\"real\">"
+                 "held-out real</th><th>yardstick</th><th class=\"note\"></th></tr></thead>\n");
     const char *section = "";
     for (size_t i = 0; i < count; i++) {
         if (strcmp(section, rows[i].section) != 0) {

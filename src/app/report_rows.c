@@ -146,8 +146,8 @@ const char *stn_report_cell(const stn_report_row *row, double (*column)(const st
         snprintf(buffer, size, "%.1f", value);
     } else if (fabs(value) >= 10) {
         snprintf(buffer, size, "%.2f", value);
-    } else if (value != 0 && fabs(value) < 0.001) {
-        snprintf(buffer, size, "%.5f", value);
+    } else if (fabs(value) < 0.1) {
+        snprintf(buffer, size, "%.4f", value);
     } else {
         snprintf(buffer, size, "%.3f", value);
     }

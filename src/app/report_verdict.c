@@ -2,6 +2,8 @@
  * synthetic trace cannot be asked to be closer to a real one than another real one is. */
 #include "app/report_verdict.h"
 
+#include "app/report_rows.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -24,10 +26,11 @@ static stn_verdict_level at_most(double value, double good, double fair) {
 static void useful(const stn_evaluation *e, stn_verdict *v) {
     v->question = "Is it useful?";
     v->level = at_most(-e->ngram.ratio, -0.9, -0.7);
-    snprintf(v->text, sizeof v->text,
-             "A next-event predictor that has seen synthetic events alone reaches a macro-F1 of "
-             "%.3f on a real run; trained on as many real events it reaches %.3f. That is %.0f %%.",
-             e->ngram.tstr_macro_f1, e->ngram.trtr_macro_f1, 100 * e->ngram.ratio);
+    snprintf(
+        v->text, sizeof v->text,
+        "A next-event predictor that has seen synthetic events alone reaches a macro-F1 of "
+        "%.3f on a real run; trained on as many real events it reaches %.3f. That is %.0f\u00a0%%.",
+        e->ngram.tstr_macro_f1, e->ngram.trtr_macro_f1, 100 * e->ngram.ratio);
 }
 
 static void lifelike(const stn_evaluation *e, stn_verdict *v) {
@@ -47,14 +50,16 @@ static void valid(const stn_evaluation *e, stn_verdict *v) {
     v->level = at_most(e->violations_per_1000_synthetic, e->violations_per_1000_real, 1);
     uint64_t checked = 0;
     uint32_t broken = 0;
+    char cases[32];
     for (uint32_t r = 0; r < e->rule_count; r++) {
         checked += e->rules_synthetic[r].checked;
         broken += e->rules_synthetic[r].violations > 0;
     }
     snprintf(v->text, sizeof v->text,
              "It breaks %u of the %u rules that a kernel obeys, %.3f times in 1,000 events "
-             "(%llu cases judged); the real run %.3f times.",
-             broken, e->rule_count, e->violations_per_1000_synthetic, (unsigned long long)checked,
+             "(%s cases judged); the real run %.3f times.",
+             broken, e->rule_count, e->violations_per_1000_synthetic,
+             stn_report_thousands((double)checked, cases, sizeof cases),
              e->violations_per_1000_real);
 }
 
@@ -65,12 +70,13 @@ static void original(const stn_evaluation *e, stn_verdict *v) {
     if (!isnan(e->nn_distance_ratio)) {
         v->level = worse(v->level, at_most(-e->nn_distance_ratio, -0.8, -0.5));
     }
-    snprintf(v->text, sizeof v->text,
-             "Of its windows of 64 events %.1f %% stand verbatim in the training runs, of a real "
-             "run that the generator has not seen %.1f %%. Its windows are %.1f edits from the "
-             "nearest training window, the real run's %.1f.",
-             100 * e->verbatim64_synthetic, 100 * e->verbatim64_held_out, e->nn_distance_synthetic,
-             e->nn_distance_held_out);
+    snprintf(
+        v->text, sizeof v->text,
+        "Of its windows of 64 events %.1f\u00a0%% stand verbatim in the training runs, of a real "
+        "run that the generator has not seen %.1f\u00a0%%. Its windows are %.1f edits from the "
+        "nearest training window, the real run's %.1f.",
+        100 * e->verbatim64_synthetic, 100 * e->verbatim64_held_out, e->nn_distance_synthetic,
+        e->nn_distance_held_out);
 }
 
 static void (*const answers[STN_VERDICT_COUNT])(const stn_evaluation *, stn_verdict *) = {
