@@ -149,21 +149,34 @@ static bool plan_field(stn_dat_events *events, const stn_dat_type *known,
     return p->name != STN_NO_ID;
 }
 
-/* Kernels before 4.14 print sched_switch with "prev_state & (1024-1)": the limit. */
-static int64_t state_limit(const struct tep_event *event) {
-    const char *at = event->print_fmt.format;
-    if (strcmp(event->name, "sched_switch") != 0 || !at) {
+/* The largest power of two from 512 on below @p arg: 2048 of "(2048-1)". */
+static int64_t largest_bit(const struct tep_print_arg *arg, int depth) {
+    if (!arg || depth > 32) {
         return 0;
     }
-    while ((at = strstr(at, "prev_state & "))) {
-        at += strlen("prev_state & ");
-        at += *at == '(';
-        long limit = strtol(at, NULL, 10);
-        if (limit >= 512 && limit <= 65536 && (limit & (limit - 1)) == 0) {
-            return limit;
-        }
+    if (arg->type == TEP_PRINT_ATOM && arg->atom.atom) {
+        long bit = strtol(arg->atom.atom, NULL, 0);
+        return bit >= 512 && bit <= 65536 && (bit & (bit - 1)) == 0 ? bit : 0;
     }
-    return 0;
+    if (arg->type != TEP_PRINT_OP) {
+        return 0;
+    }
+    int64_t left = largest_bit(arg->op.left, depth + 1);
+    int64_t right = largest_bit(arg->op.right, depth + 1);
+    return left > right ? left : right;
+}
+
+/* Kernels before 4.14 print "prev_state & (1024-1) ? … : "R", prev_state & 1024 ? "+"". */
+static int64_t state_limit(const struct tep_event *event) {
+    int64_t limit = 0;
+    if (strcmp(event->name, "sched_switch") != 0) {
+        return 0;
+    }
+    for (const struct tep_print_arg *arg = event->print_fmt.args; arg; arg = arg->next) {
+        int64_t bit = largest_bit(arg, 0);
+        limit = bit > limit ? bit : limit;
+    }
+    return limit;
 }
 
 static bool plan_event(stn_dat_events *events, stn_dat_type *known, int id) {
