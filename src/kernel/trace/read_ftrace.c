@@ -19,7 +19,7 @@ typedef struct anchor {
     const char *comm;
     size_t comm_size;
     uint64_t tid;
-    uint64_t cpu;
+    uint64_t cpu; /* STN_NO_CPU for "???" */
     uint64_t time_ns;
     const char *rest; /* behind the colon of the time */
 } anchor;
@@ -109,12 +109,22 @@ static bool take_task(const char *line, const char *end, anchor *a) {
     return stn_text_decimal(&at, end, &a->tid) && a->tid <= INT32_MAX && a->comm_size > 0;
 }
 
+/* "003"; "???" where the trace does not say. */
+static bool take_cpu(const char **at, const char *end, uint64_t *cpu) {
+    if (end - *at > 3 && memcmp(*at, "???", 3) == 0) {
+        *at += 3;
+        *cpu = STN_NO_CPU;
+        return true;
+    }
+    return stn_text_decimal(at, end, cpu) && *cpu < STN_NO_CPU;
+}
+
 static bool find_bracket_anchor(const char *line, const char *end, anchor *a) {
     const char *open = line;
     while ((open = memchr(open, '[', (size_t)(end - open)))) {
         const char *at = open + 1;
-        if (stn_text_decimal(&at, end, &a->cpu) && at < end && *at == ']' && a->cpu < STN_NO_CPU &&
-            take_task(line, open, a) && take_flags_and_time(at + 1, end, a)) {
+        if (take_cpu(&at, end, &a->cpu) && at < end && *at == ']' && take_task(line, open, a) &&
+            take_flags_and_time(at + 1, end, a)) {
             return true;
         }
         open++;
@@ -198,6 +208,16 @@ static stn_status take_loss(ftrace_reader *reader, const char *line, bool *found
             count = 0;
         }
     }
+    /* Our own writer puts the stretch behind it: "[LOST 3 EVENTS] 1.000000005..1.250000000". */
+    stn_loss loss = {.count = count, .cpu = (uint16_t)cpu};
+    at = strstr(line, "EVENTS] ");
+    at = at ? at + 8 : end;
+    if (stn_text_time(&at, end, &loss.begin_ns) && end - at > 2 && at[0] == '.' && at[1] == '.') {
+        at += 2;
+        if (stn_text_time(&at, end, &loss.end_ns)) {
+            return stn_marks_add_from(&reader->marks, loss, err);
+        }
+    }
     return stn_marks_add(&reader->marks, (uint16_t)cpu, count, err);
 }
 
@@ -263,6 +283,9 @@ static stn_status parse_line(ftrace_reader *reader, char *line, size_t size, con
     stn_event *event = &reader->held;
     *event = (stn_event){
         .time_ns = a->time_ns, .tid = (int32_t)a->tid, .cpu = (uint16_t)a->cpu, .comm = STN_NO_ID};
+    if (unknown && a->tid == 0) {
+        event->tid = STN_NO_TID; /* the idle thread would be "<idle>" */
+    }
     if (!unknown) {
         event->comm = stn_catalog_string(reader->catalog, a->comm, a->comm_size);
         if (event->comm == STN_NO_ID) {
@@ -321,6 +344,8 @@ static stn_status ftrace_next(void *self, stn_event *event, stn_err *err) {
     ftrace_reader *reader = self;
     stn_status status = hold_next(reader, err);
     if (status == STN_END && stn_marks_waiting(&reader->marks)) {
+        uint64_t end_ns = reader->marks.losses[reader->marks.at].end_ns;
+        reader->held.time_ns = end_ns > reader->held.time_ns ? end_ns : reader->held.time_ns;
         return stn_marks_take(&reader->marks, reader->catalog, reader->held.time_ns, event, err);
     }
     if (status) {

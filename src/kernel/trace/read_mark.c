@@ -56,6 +56,9 @@ stn_status stn_marks_take(stn_marks *marks, stn_catalog *catalog, uint64_t time_
         marks->named = true;
     }
     stn_loss loss = marks->losses[marks->at++];
+    if (loss.end_ns && loss.end_ns < time_ns) {
+        time_ns = loss.end_ns;
+    }
     uint64_t begin_ns = loss.begin_ns < time_ns ? loss.begin_ns : time_ns;
     marks->fields[0] =
         (stn_field){.name = marks->count_name, .kind = STN_FIELD_UINT, .v.u = loss.count};

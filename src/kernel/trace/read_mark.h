@@ -9,7 +9,8 @@
 typedef struct stn_loss {
     uint64_t count; /**< 0: not known */
     uint64_t begin_ns;
-    uint16_t cpu; /**< STN_NO_CPU: any */
+    uint64_t end_ns; /**< 0: at the next event */
+    uint16_t cpu;    /**< STN_NO_CPU: any */
 } stn_loss;
 
 /** Zero-initialise, then use. */
@@ -38,7 +39,8 @@ stn_status stn_marks_saw(stn_marks *marks, uint16_t cpu, uint64_t time_ns,
 static inline bool stn_marks_waiting(const stn_marks *marks) {
     return marks->at < marks->count;
 }
-/** Make the mark of the oldest loss, at @p time_ns. @pre stn_marks_waiting()
+/** Make the mark of the oldest loss, at its end, at the latest at @p time_ns. @pre
+ * stn_marks_waiting()
  *  @return STN_OK, STN_ENOMEM */
 stn_status stn_marks_take(stn_marks *marks, stn_catalog *catalog, uint64_t time_ns,
                           stn_event *event, stn_err *err) STN_MUST_USE;

@@ -101,6 +101,75 @@ static span value_trim(span value, bool bracketed) {
     return value;
 }
 
+static bool parse_byte(const char *at, uint64_t *byte) {
+    *byte = 0;
+    for (int i = 0; i < 2; i++) {
+        int c = at[i] | 0x20;
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
+            return false;
+        }
+        *byte = *byte << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return true;
+}
+
+/* A value that our own writer has put between quotes because it looks like more than text:
+ * taken out of them in place. False if @p from begins no such value. */
+static bool take_quoted(char *from, char *end, span *value, char **behind) {
+    char *to = from + 1;
+    for (char *at = from + 1; from < end && *from == '"' && at < end; at++) {
+        if (*at == '"') {
+            *value = (span){from + 1, to};
+            *behind = at + 1;
+            return at + 1 == end || at[1] == ' ';
+        }
+        uint64_t byte;
+        if (*at == '\\' && at + 3 < end && at[1] == 'x' && parse_byte(at + 2, &byte)) {
+            *to++ = (char)(unsigned char)byte;
+            at += 3;
+        } else {
+            at += *at == '\\' && at + 1 < end;
+            *to++ = *at;
+        }
+    }
+    return false;
+}
+
+/* "[1,-2]", "[1,2]u". *found false if @p value is none. */
+static stn_status put_sequence(stn_text *text, span key, span value, bool *found, stn_err *err) {
+    bool is_signed = span_size(value) < 2 || value.end[-1] != 'u';
+    char *end = value.end - (is_signed ? 1 : 2);
+    *found = span_size(value) >= 2 && *value.at == '[' && end > value.at && *end == ']';
+    if (!*found) {
+        return STN_OK;
+    }
+    size_t room = (size_t)(end - value.at) / 2 + 1;
+    int64_t *items = stn_arena_alloc(&text->arena, room * sizeof *items);
+    if (!items) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for a sequence");
+    }
+    uint32_t count = 0;
+    for (char *at = value.at + 1; *found && at < end;) {
+        char *comma = memchr(at, ',', (size_t)(end - at));
+        char *stop = comma ? comma : end;
+        stn_field item;
+        *found = stn_text_number(at, (size_t)(stop - at), &item) && item.kind != STN_FIELD_HEX;
+        items[count++] = item.v.i;
+        at = stop + 1;
+    }
+    return *found ? stn_text_put_seq(text, key.at, span_size(key), items, count, is_signed, err)
+                  : STN_OK;
+}
+
+static stn_status put_pair(stn_text *text, span key, span value, stn_err *err) {
+    bool found = false;
+    stn_status status =
+        span_size(value) && *value.at == '[' ? put_sequence(text, key, value, &found, err) : STN_OK;
+    return status || found
+               ? status
+               : stn_text_put(text, key.at, span_size(key), value.at, span_size(value), err);
+}
+
 static stn_status parse_pairs(stn_text *text, span payload, span key, stn_err *err) {
     span before = {payload.at, key.at};
     if (before.end > before.at && (before.end[-1] == '[' || before.end[-1] == '(')) {
@@ -114,10 +183,18 @@ static stn_status parse_pairs(stn_text *text, span payload, span key, stn_err *e
     }
     while (!status && key.at) {
         bool bracketed = key.at > payload.at && key.at[-1] != ' ';
+        span value;
+        char *behind;
+        if (take_quoted(key.end + 1, payload.end, &value, &behind)) {
+            *value.end = '\0';
+            stn_field field = {.kind = STN_FIELD_STR, .v.s = value.at};
+            status = stn_text_put_field(text, key.at, span_size(key), field, err);
+            key = key_next(behind, payload.end, behind);
+            continue;
+        }
         span next = key_next(key.end + 1, payload.end, key.end + 1);
-        span value = {key.end + 1, next.at ? next.at : payload.end};
-        value = value_trim(value, bracketed);
-        status = stn_text_put(text, key.at, span_size(key), value.at, span_size(value), err);
+        value = (span){key.end + 1, next.at ? next.at : payload.end};
+        status = put_pair(text, key, value_trim(value, bracketed), err);
         key = next;
     }
     return status;

@@ -19,6 +19,11 @@ struct stn_reader {
     char *path;
     uint64_t first_ns;
     bool started;
+    /* The first event is read when opening: only then do some formats know clock and host. */
+    bool has_ahead;
+    stn_event ahead;
+    stn_status ahead_status;
+    stn_err ahead_err;
     /* What the event and comm patterns say of a type or name: 0 not asked, 1 no, 2 yes. */
     unsigned char *type_passes;
     size_t type_capacity;
@@ -115,6 +120,9 @@ stn_status stn_reader_open(stn_reader **out, const char *path, const char *forma
         stn_reader_close(reader);
         return status;
     }
+    reader->has_ahead = true;
+    reader->ahead_status =
+        reader->format->read->next(reader->self, &reader->ahead, &reader->ahead_err);
     *out = reader;
     return STN_OK;
 }
@@ -232,8 +240,20 @@ static void reader_count(stn_reader *reader, const stn_event *event) {
     }
 }
 
+static stn_status read_event(stn_reader *reader, stn_event *event, stn_err *err) {
+    if (!reader->has_ahead) {
+        return reader->format->read->next(reader->self, event, err);
+    }
+    reader->has_ahead = false;
+    *event = reader->ahead;
+    if (reader->ahead_status && err) {
+        *err = reader->ahead_err;
+    }
+    return reader->ahead_status;
+}
+
 static stn_status reader_step(stn_reader *reader, stn_event *event, bool *passes, stn_err *err) {
-    stn_status status = reader->format->read->next(reader->self, event, err);
+    stn_status status = read_event(reader, event, err);
     if (status) {
         return status == STN_END ? status : stn_err_prepend(err, status, "%s", reader->path);
     }

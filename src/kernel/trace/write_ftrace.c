@@ -51,7 +51,19 @@ static bool needs_quotes(const char *s) {
             return true;
         }
     }
-    return s[-1] == ' ';
+    return strchr(" [(,])>", s[-1]) != NULL;
+}
+
+/* A field's name, with what a reader of names would not take as part of one replaced. */
+static void put_name(stn_line *line, const char *name) {
+    size_t begin = line->size;
+    stn_line_string(line, name);
+    for (size_t i = begin; i < line->size; i++) {
+        char c = line->bytes[i];
+        bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.';
+        line->bytes[i] = plain ? c : '_';
+    }
 }
 
 static void put_string(stn_line *line, const char *s) {
@@ -263,7 +275,7 @@ static void put_payload(ftrace_writer *writer, const stn_event *event, const stn
             continue;
         }
         stn_line_char(line, ' ');
-        stn_line_string(line, stn_catalog_text(writer->catalog, event->fields[i].name));
+        put_name(line, stn_catalog_text(writer->catalog, event->fields[i].name));
         stn_line_char(line, '=');
         put_value(line, &event->fields[i]);
     }
