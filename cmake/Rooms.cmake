@@ -14,6 +14,8 @@ function(stn_room room)
     add_library(${name} OBJECT ${sources})
     target_link_libraries(${name} PRIVATE stn_flags stn_deps)
     set_property(GLOBAL APPEND PROPERTY STN_ROOMS ${name})
+    # A room that generates sources says how in its own room.cmake.
+    include("${PROJECT_SOURCE_DIR}/src/${room}/room.cmake" OPTIONAL)
 endfunction()
 
 # libstandin.a (target standin_static) and libstandin.so (target standin_shared).

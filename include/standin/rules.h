@@ -27,6 +27,7 @@ typedef struct stn_rule_info {
     uint64_t support;          /**< mined rules: how many cases; 0 otherwise */
     uint32_t state_count;      /**< states of its automaton */
     const char *const *states; /**< [state_count] names; state 0 is "unknown" */
+    const char *source;        /**< where the kernel says so, "kernel/sched/core.c"; "" if none */
 } stn_rule_info;
 
 /** Compile rule text. @param name what to call the text in messages ("my.rules")
@@ -115,26 +116,41 @@ typedef struct stn_key {
 typedef struct stn_binding {
     uint32_t rule;
     uint32_t part_count;
-    /** string id of each key part's field, or one of the two below */
+    /** string id of each key part's field, or one of those below */
     uint32_t part[4];
     uint32_t order; /**< 0 first transition for this type, 1 second … (a switch touches
                          the thread that leaves and the one that comes) */
 } stn_binding;
 #define STN_PART_TID (UINT32_MAX - 1) /**< the event's thread */
 #define STN_PART_CPU (UINT32_MAX - 2) /**< the event's CPU */
+/** The descriptor table of the event's thread, a number that the checker gives. */
+#define STN_PART_FILES (UINT32_MAX - 3)
+#define STN_PART_COMM  (UINT32_MAX - 4) /**< the event's process name, hashed */
 
 /** Bindings of @p type; valid as long as the rules. [*count] */
 const stn_binding *stn_rules_bindings(const stn_rules *rules, uint32_t type, uint32_t *count);
 
-/** State of the instance of @p rule with @p key now; 0 (unknown) if never seen. */
+/** State of the instance of @p rule with @p key at the time of the last event. A key never
+ *  seen is in state 0 (unknown), or in the rule's "fresh" state once the pass is older than
+ *  its warm-up. */
 uint32_t stn_checker_state(const stn_checker *checker, uint32_t rule, const stn_key *key);
+/** The same for a key of an event that comes at @p time_ns. */
+uint32_t stn_checker_state_at(const stn_checker *checker, uint32_t rule, const stn_key *key,
+                              uint64_t time_ns);
+/** Register @p index (0, 1: as the rule's "registers" line has them) of an instance.
+ *  @return false if it holds no value */
+bool stn_checker_register(const stn_checker *checker, uint32_t rule, const stn_key *key,
+                          uint32_t index, int64_t *value);
 /** Key that @p event forms for @p binding. @return false if a field is missing */
 bool stn_checker_key(const stn_checker *checker, const stn_binding *binding, const stn_event *event,
                      stn_key *key);
 /** Would some transition of @p rule accept @p type from @p state, guards aside? */
 bool stn_rules_accepts(const stn_rules *rules, uint32_t rule, uint32_t state, uint32_t type);
 
-/** How many instances of @p rule are in @p state. */
+/** Keep lists of the instances of @p rule by state from now on, so that the two functions
+ *  below take constant time; without, they look at every instance. @return STN_OK, STN_ENOMEM */
+stn_status stn_checker_track(stn_checker *checker, uint32_t rule, bool on) STN_MUST_USE;
+/** How many instances of @p rule are in @p state. Keys never seen do not count. */
 uint32_t stn_checker_live_count(const stn_checker *checker, uint32_t rule, uint32_t state);
 /** Instance @p index of them (0 .. count-1); order is arbitrary but deterministic. */
 bool stn_checker_live(const stn_checker *checker, uint32_t rule, uint32_t state, uint32_t index,
