@@ -105,6 +105,11 @@ static bool take_task(const char *line, const char *end, anchor *a) {
     }
     const char *at = digits;
     a->comm = skip_blanks(line, digits - 1);
+    if (digits - 1 - a->comm > 15) {
+        /* Longer than a name can be: trace-cmd puts the buffer's before it, "inst:    comm". */
+        const char *blank = memchr(a->comm, ' ', (size_t)(digits - 1 - a->comm));
+        a->comm = blank && blank[-1] == ':' ? skip_blanks(blank, digits - 1) : a->comm;
+    }
     a->comm_size = (size_t)(digits - 1 - a->comm);
     return stn_text_decimal(&at, end, &a->tid) && a->tid <= INT32_MAX && a->comm_size > 0;
 }
@@ -186,12 +191,23 @@ static bool is_aside(const char *line) {
     return false;
 }
 
-/* "CPU:1 [LOST 23 EVENTS]", "CPU:1 [EVENTS DROPPED]", "CPU 1 [LOST 3 EVENTS]" */
-static stn_status take_loss(ftrace_reader *reader, const char *line, bool *found, stn_err *err) {
-    const char *end = line + strlen(line);
+/* Behind the name of a buffer, which trace-cmd puts before each line: "inst: CPU:0 …". */
+static const char *after_buffer(const char *line) {
     line += strspn(line, " ");
-    *found = (begins(line, "CPU:") || begins(line, "CPU ")) &&
-             (strstr(line, "[LOST") || strstr(line, "EVENTS DROPPED"));
+    const char *colon = strstr(line, ": CPU");
+    return colon && !memchr(line, ' ', (size_t)(colon - line)) ? colon + 2 : line;
+}
+
+static bool is_loss(const char *line) {
+    return (begins(line, "CPU:") || begins(line, "CPU ")) &&
+           (strstr(line, "[LOST") || strstr(line, "EVENTS DROPPED"));
+}
+
+/* "CPU:1 [LOST 23 EVENTS]", "CPU:1 [23 EVENTS DROPPED]", "CPU:1 [EVENTS DROPPED]" */
+static stn_status take_loss(ftrace_reader *reader, const char *line, bool *found, stn_err *err) {
+    line = after_buffer(line);
+    const char *end = line + strlen(line);
+    *found = is_loss(line);
     if (!*found) {
         return STN_OK;
     }
@@ -201,12 +217,10 @@ static stn_status take_loss(ftrace_reader *reader, const char *line, bool *found
     if (!stn_text_decimal(&at, end, &cpu) || cpu >= STN_NO_CPU) {
         cpu = STN_NO_CPU;
     }
-    const char *lost = strstr(line, "[LOST ");
-    if (lost) {
-        at = lost + 6;
-        if (!stn_text_decimal(&at, end, &count)) {
-            count = 0;
-        }
+    at = strchr(line, '[');
+    at += begins(at, "[LOST ") ? 6 : 1;
+    if (!stn_text_decimal(&at, end, &count)) {
+        count = 0;
     }
     /* Our own writer puts the stretch behind it: "[LOST 3 EVENTS] 1.000000005..1.250000000". */
     stn_loss loss = {.count = count, .cpu = (uint16_t)cpu};
@@ -405,7 +419,7 @@ static int ftrace_probe(const stn_probe *probe) {
             return 90;
         }
         header = header || begins(line, "# tracer:");
-        bool aside = is_aside(line) || strstr(line, "[LOST");
+        bool aside = is_aside(line) || is_loss(after_buffer(line));
         if (!aside) {
             break;
         }
