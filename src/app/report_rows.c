@@ -136,8 +136,8 @@ const char *stn_report_cell(const stn_report_row *row, double (*column)(const st
         return buffer;
     }
     double value = column(e);
-    if (isnan(value)) {
-        snprintf(buffer, size, "n/a");
+    if (isnan(value) || value == 0) {
+        snprintf(buffer, size, value == 0 ? "0" : "n/a");
     } else if (row->form == STN_ROW_PERCENT) {
         snprintf(buffer, size, "%.1f %%", 100 * value);
     } else if (row->form == STN_ROW_COUNT || fabs(value) >= 1000) {
