@@ -118,6 +118,29 @@ static unsigned utf8_size(const unsigned char *s) {
     return wrong ? 0 : size;
 }
 
+/* One character at @p s, which is not ASCII; returns where the next begins. */
+static const unsigned char *put_character(stn_line *text, const unsigned char *s) {
+    unsigned size = utf8_size(s);
+    if (size) {
+        stn_line_bytes(text, (const char *)s, size);
+    } else {
+        stn_line_string(text, "\xef\xbf\xbd");
+    }
+    return s + (size ? size : 1);
+}
+
+void stn_line_utf8(stn_line *text, const char *string) {
+    const unsigned char *s = (const unsigned char *)string;
+    while (*s) {
+        const unsigned char *plain = s;
+        while (*s && *s < 0x80) {
+            s++;
+        }
+        stn_line_bytes(text, (const char *)plain, (size_t)(s - plain));
+        s = *s ? put_character(text, s) : s;
+    }
+}
+
 static void json_escape(stn_line *text, unsigned char c) {
     static const char hex[] = "0123456789abcdef";
     char out[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
@@ -139,13 +162,7 @@ void stn_line_json(stn_line *text, const char *string) {
         }
         stn_line_bytes(text, (const char *)plain, (size_t)(s - plain));
         if (*s >= 0x80) {
-            unsigned size = utf8_size(s);
-            if (size) {
-                stn_line_bytes(text, (const char *)s, size);
-            } else {
-                stn_line_string(text, "\xef\xbf\xbd");
-            }
-            s += size ? size : 1;
+            s = put_character(text, s);
         } else if (*s) {
             json_escape(text, *s++);
         }

@@ -61,6 +61,8 @@ void stn_line_real(stn_line *text, double value);
 void stn_line_seconds(stn_line *text, uint64_t time_ns);
 /** Blanks until the line is @p size bytes long. */
 void stn_line_fill(stn_line *text, size_t size);
+/** @p string as UTF-8, whatever it was: what is none becomes U+FFFD. */
+void stn_line_utf8(stn_line *text, const char *string);
 /** A JSON string with its quotes. What is not UTF-8 becomes U+FFFD, so the output always is. */
 void stn_line_json(stn_line *text, const char *string);
 /** A JSON value of @p field: numbers as numbers, HEX as "0x…", infinities as strings. */
