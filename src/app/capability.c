@@ -193,7 +193,8 @@ static void look_mpi(stn_finding *finding) {
 }
 
 static const stn_capability rows[] = {
-    {"live tracing", "standin kernel record", "sudo standin kernel record", look_tracing},
+    {"live tracing", "standin kernel record", "sudo mount -t tracefs nodev /sys/kernel/tracing",
+     look_tracing},
     {"CTF", "reading LTTng and perf traces", "sudo apt-get install libbabeltrace2-0", look_ctf},
     {"trace.dat", "reading trace-cmd's recordings", "sudo apt-get install libtracecmd1",
      look_trace_dat},

@@ -19,6 +19,9 @@ static stn_status save(const stn_rules *rules, const char *path, stn_err *err) {
     stn_status status = stn_rules_text(rules, &text, err);
     if (status == STN_OK) {
         status = stn_outfile_open(&file, path, err);
+        if (status != STN_OK) {
+            status = stn_err_prepend(err, status, "%s", path);
+        }
     }
     if (status == STN_OK) {
         status = stn_outfile_write(file, text, strlen(text), err);

@@ -134,7 +134,7 @@ const stn_command stn_cmd_kernel_record = {
         (const stn_example[]){
             {"Record a workload", "standin kernel record -o backup.dat -- sleep 0.5"},
             {"Half a second of the scheduler and all of the block layer",
-             "standin kernel record -d 500ms -e sched,block:* -o half.dat"},
+             "standin kernel record -d 500ms -e 'sched,block:*' -o half.dat"},
             {NULL, NULL}},
     .run = run,
 };

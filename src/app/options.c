@@ -43,7 +43,7 @@ static const shared_row shared_rows[] = {
       "print one JSON object instead of text", false}},
     {STN_SHARED_QUIET,
      {"quiet", 'q', STN_OPTION_FLAG, offsetof(stn_common, quiet), NULL,
-      "print nothing but errors and no progress", false}},
+      "no progress line and no closing figures", false}},
     {0, {"help", 'h', STN_OPTION_FLAG, offsetof(stn_common, help), NULL, "print this help", false}},
 };
 

@@ -8,19 +8,38 @@
 #include "app/value.h"
 
 static volatile sig_atomic_t signal_came;
+static volatile long signal_ms; /* when; written before the second one is looked at */
 
+/* Some senders send twice at once (timeout(1): to the process, then to its group): only a
+ * second signal that comes later is a second wish. Then the default action ends the program. */
 static void on_signal(int number) {
-    signal_came = number;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long ms = (long)(now.tv_sec % 1000000) * 1000 + now.tv_nsec / 1000000;
+    if (!signal_came) {
+        signal_came = number;
+        signal_ms = ms;
+    } else if (ms - signal_ms > 200 || ms < signal_ms) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
 }
 
 void stn_signals_init(void) {
-    /* SA_RESETHAND: the second Ctrl-C meets the default action and ends the program. No
-     * SA_RESTART: a blocking wait returns and sees the flag. */
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    /* No SA_RESTART: a blocking wait returns and sees the flag. */
+    struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    for (size_t i = 0; i < 3; i++) {
+        sigaddset(&action.sa_mask, numbers[i]);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        struct sigaction before;
+        /* Who started us with a signal ignored (nohup) wants it ignored. */
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+            sigaction(numbers[i], &action, NULL);
+        }
+    }
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigemptyset(&ignore.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);

@@ -30,7 +30,7 @@ void stn_progress_end(stn_progress *progress);
 void stn_progress_line(const stn_progress *progress, uint64_t done, uint64_t total, uint64_t now_ns,
                        char *buffer, size_t size);
 
-/** From now on the first SIGINT, SIGTERM or SIGHUP sets a flag and the second kills;
+/** From now on the first SIGINT, SIGTERM or SIGHUP sets a flag and a later one kills;
  *  SIGPIPE is an ordinary write error. */
 void stn_signals_init(void);
 /** The signal that came, 0 if none. */

@@ -395,6 +395,9 @@ stn_status stn_record(const char *path, const stn_record_options *options, stn_r
         stats->missing = r.instance.missing;
         /* Before the command runs: who cannot write need not record. */
         status = stn_outfile_open(&file, path, err);
+        if (status != STN_OK) {
+            status = stn_err_prepend(err, status, "%s", path);
+        }
     }
     if (status == STN_OK) {
         status = open_streams(&r, path, err);
