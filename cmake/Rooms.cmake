@@ -54,7 +54,7 @@ function(stn_program)
     list(REMOVE_ITEM sources "${main}")
     file(GLOB assets CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/app/*.js"
         "${PROJECT_SOURCE_DIR}/src/app/*.css")
-    stn_embed(sources ${assets})
+    stn_embed(sources HEADER app/assets.h FILES ${assets})
     if(sources AND TARGET standin_static)
         add_library(standin_app STATIC ${sources})
         target_link_libraries(standin_app PRIVATE stn_flags PUBLIC standin_static)
