@@ -11,6 +11,7 @@
 #include "core/base/map.h"
 #include "kernel/trace/canon.h"
 #include "kernel/trace/format.h"
+#include "kernel/trace/read_dat_check.h"
 #include "kernel/trace/read_dat_event.h"
 #include "kernel/trace/read_mark.h"
 
@@ -46,35 +47,6 @@ static stn_status no_memory(stn_err *err) {
 }
 
 /* ---- opening --------------------------------------------------------- */
-
-static const unsigned char magic[] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
-
-/* Told before the library is asked, whose message would not say what is wrong. */
-static stn_status check_head(const char *path, stn_err *err) {
-    unsigned char head[24] = {0};
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        return stn_err_set(err, STN_EIO, "cannot be opened");
-    }
-    size_t size = fread(head, 1, sizeof head - 1, file);
-    fclose(file);
-    if (size == 0) {
-        return stn_err_set(err, STN_EFORMAT, "the file is empty (0 bytes)");
-    }
-    if (size < sizeof magic || memcmp(head, magic, sizeof magic) != 0) {
-        return stn_err_set(err, STN_EFORMAT,
-                           "does not begin with trace.dat's magic 17 08 44 "
-                           "'tracing'");
-    }
-    const char *version = (const char *)head + sizeof magic;
-    if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0) {
-        return stn_err_set(err, STN_EUNSUPPORTED,
-                           "trace.dat of version '%.8s'; versions 6 and 7 are read", version);
-    }
-    return size == sizeof head - 1
-               ? STN_OK
-               : stn_err_set(err, STN_EFORMAT, "the file is cut short after %zu bytes", size);
-}
 
 static stn_status add_lanes(dat_reader *reader, struct tracecmd_input *handle, stn_err *err) {
     int cpus = tep_get_cpus(tracecmd_get_tep(handle));
@@ -197,7 +169,7 @@ static stn_status open_handle(dat_reader *reader, const char *path, stn_trace_me
 
 static stn_status dat_open(void **self, const char *path, stn_catalog *catalog,
                            stn_trace_meta *meta, stn_err *err) {
-    stn_status status = check_head(path, err);
+    stn_status status = stn_dat_check(path, err);
     if (status) {
         return status;
     }
@@ -257,8 +229,8 @@ static stn_status dat_next(void *self, stn_event *event, stn_err *err) {
 }
 
 static int dat_probe(const stn_probe *probe) {
-    return !probe->is_folder && probe->head_size >= sizeof magic &&
-                   memcmp(probe->head, magic, sizeof magic) == 0
+    return !probe->is_folder && probe->head_size >= STN_DAT_MAGIC_SIZE &&
+                   memcmp(probe->head, STN_DAT_MAGIC, STN_DAT_MAGIC_SIZE) == 0
                ? 100
                : 0;
 }
