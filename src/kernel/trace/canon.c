@@ -475,6 +475,16 @@ int64_t stn_task_state_parse(const char *text, size_t size) {
     return state;
 }
 
+bool stn_canon_is_prio(const char *event, const char *field) {
+    static const char *const prios[] = {"prio", "prev_prio", "next_prio", "oldprio", "newprio"};
+    for (size_t i = 0; i < COUNT(prios); i++) {
+        if (strcmp(prios[i], field) == 0) {
+            return strncmp(event, "sched_", 6) == 0;
+        }
+    }
+    return false;
+}
+
 const char *stn_task_state_text(int64_t state, char *buffer, size_t size) {
     char text[40];
     size_t used = 0;

@@ -36,6 +36,12 @@ int64_t stn_syscall_number(const char *name);
 int64_t stn_task_state_parse(const char *text, size_t size);
 /** State bits to the letters that the kernel prints. */
 const char *stn_task_state_text(int64_t state, char *buffer, size_t size);
+/** LTTng's priorities of threads count from the first that is not real-time, the kernel's from 0:
+ *  add this to LTTng's. */
+#define STN_LTTNG_PRIO_BASE 100
+/** Is @p field of the canonical event @p event such a priority? */
+bool stn_canon_is_prio(const char *event, const char *field);
+
 /** "BLOCK" to 4; -1 if it is none. And back; NULL if out of range. */
 int64_t stn_softirq_parse(const char *text, size_t size);
 const char *stn_softirq_text(int64_t vec);

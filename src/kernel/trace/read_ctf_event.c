@@ -17,6 +17,7 @@ typedef enum meaning {
     MEANS_COMM,
     MEANS_CPU,
     MEANS_RWBS,  /* LTTng's integer of a block operation */
+    MEANS_PRIO,  /* LTTng's priority, counted from the first that is not real-time */
     MEANS_STATE, /* task state of a kernel before 4.14 */
 } meaning;
 
@@ -34,6 +35,7 @@ struct stn_ctf_class {
     const bt_event_class *bt;
     uint32_t type;
     bool cpu_in_payload; /* no packet says the CPU */
+    bool lttng;          /* from LTTng's kernel tracer */
     plan sections[SECTION_COUNT];
 };
 
@@ -188,6 +190,8 @@ static bool plan_section(stn_ctf_events *events, stn_ctf_class *known, int secti
             p->meaning = MEANS_SKIP;
         } else if (section == PAYLOAD && strcmp(name, "rwbs") == 0) {
             p->meaning = MEANS_RWBS;
+        } else if (section == PAYLOAD && known->lttng && stn_canon_is_prio(event, name)) {
+            p->meaning = MEANS_PRIO;
         } else if (section == PAYLOAD && events->state_limit && strcmp(name, "prev_state") == 0) {
             p->meaning = MEANS_STATE;
         }
@@ -196,6 +200,13 @@ static bool plan_section(stn_ctf_events *events, stn_ctf_class *known, int secti
         }
     }
     return true;
+}
+
+static bool from_lttng(const bt_event *event) {
+    const bt_value *name = bt_trace_borrow_environment_entry_value_by_name_const(
+        bt_stream_borrow_trace_const(bt_event_borrow_stream_const(event)), "tracer_name");
+    return name && bt_value_is_string(name) &&
+           strcmp(bt_value_string_get(name), "lttng-modules") == 0;
 }
 
 static bool class_plan(stn_ctf_events *events, stn_ctf_class *known) {
@@ -240,6 +251,7 @@ static stn_ctf_class *class_find(stn_ctf_events *events, const bt_event *event) 
     }
     bt_event_class_get_ref(bt);
     known->bt = bt;
+    known->lttng = from_lttng(event);
     events->owned[events->owned_count++] = known;
     if (!class_plan(events, known)) {
         return NULL;
@@ -310,6 +322,9 @@ static stn_status decode_integer(stn_ctf_events *events, const plan *p, const bt
     if (p->meaning == MEANS_STATE) {
         result.v.i = stn_task_state_old(value, events->state_limit);
         return field_add(events, result, err);
+    }
+    if (p->meaning == MEANS_PRIO && !positive) {
+        result.v.i += STN_LTTNG_PRIO_BASE;
     }
     if (positive && bt_field_class_integer_get_preferred_display_base(bt_field_borrow_class_const(
                         field)) == BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL) {

@@ -556,6 +556,7 @@ static stn_status ctf_open(void **self, const char *path, const stn_catalog *cat
     writer->classes.catalog = catalog;
     writer->classes.originals =
         from_tracer(writer, LTTNG_MODULES) || from_tracer(writer, "lttng-ust");
+    writer->classes.kernel = !from_tracer(writer, "lttng-ust");
     writer->filler.catalog = catalog;
     writer->count_id = STN_NO_ID;
     writer->begin_id = STN_NO_ID;

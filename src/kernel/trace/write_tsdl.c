@@ -18,11 +18,16 @@ typedef enum layout {
     LAYOUT_SEQ_SIGNED,
     LAYOUT_SEQ_UNSIGNED,
     LAYOUT_RWBS, /* letters of a block request as LTTng's bits */
+    LAYOUT_PRIO, /* signed, less STN_LTTNG_PRIO_BASE */
 } layout;
+
+/* Fields whose values LTTng gives in a way of its own. */
+typedef enum special { SPECIAL_NONE, SPECIAL_RWBS, SPECIAL_PRIO } special;
 
 typedef struct member {
     uint32_t name_id; /* canonical; STN_NO_ID for what was filled in */
     uint32_t layout;
+    uint32_t special;
     uint32_t size; /* bytes of an integer: 4 or 8 */
     bool written;  /* false: the length of the sequence behind it */
     char *name;    /* as in TSDL, without the underscores; dots part structures */
@@ -36,7 +41,6 @@ struct stn_tsdl_class {
     uint32_t filled; /* slots whose filled-in values stand behind the event's own fields */
     uint32_t own_count;
     uint32_t count;
-    bool block;
     member *members; /* [count] */
 };
 
@@ -50,11 +54,11 @@ static bool rwbs_as_bits(const char *text, uint64_t *bits) {
     return value >= 0 && strcmp(stn_rwbs_text(value, back, sizeof back), text) == 0;
 }
 
-static layout layout_of(const stn_field *field, bool is_rwbs) {
+static layout layout_of(const stn_field *field, special kind) {
     uint64_t bits;
     switch ((stn_field_kind)field->kind) {
     case STN_FIELD_INT:
-        return LAYOUT_INT;
+        return kind == SPECIAL_PRIO ? LAYOUT_PRIO : LAYOUT_INT;
     case STN_FIELD_UINT:
         return LAYOUT_UINT;
     case STN_FIELD_HEX:
@@ -66,7 +70,7 @@ static layout layout_of(const stn_field *field, bool is_rwbs) {
     case STN_FIELD_STR:
         break;
     }
-    return is_rwbs && rwbs_as_bits(field->v.s, &bits) ? LAYOUT_RWBS : LAYOUT_STR;
+    return kind == SPECIAL_RWBS && rwbs_as_bits(field->v.s, &bits) ? LAYOUT_RWBS : LAYOUT_STR;
 }
 
 /* Bytes that an integer needs; 0 for what is no integer. */
@@ -85,8 +89,11 @@ static uint32_t size_of(const stn_field *field) {
     return 0;
 }
 
-static bool is_rwbs(const stn_tsdl_class *class, const member *m) {
-    return class->block && strcmp(m->name, "rwbs") == 0;
+static special special_of(const stn_tsdl_classes *classes, const char *event, const char *field) {
+    if (strncmp(event, "block_", 6) == 0 && strcmp(field, "rwbs") == 0) {
+        return SPECIAL_RWBS;
+    }
+    return classes->kernel && stn_canon_is_prio(event, field) ? SPECIAL_PRIO : SPECIAL_NONE;
 }
 
 /* Same names and kinds in the same order; widths aside. */
@@ -99,7 +106,7 @@ static bool same_shape(const stn_tsdl_class *class, const stn_event *event, cons
     for (uint32_t i = 0; i < class->own_count; i++) {
         const member *m = &class->members[i];
         const stn_field *field = &event->fields[i];
-        if (m->name_id != field->name || m->layout != layout_of(field, is_rwbs(class, m))) {
+        if (m->name_id != field->name || m->layout != layout_of(field, (special)m->special)) {
             return false;
         }
     }
@@ -229,11 +236,13 @@ static bool members_make(const stn_tsdl_classes *classes, stn_tsdl_class *class,
     for (uint32_t i = 0; i < class->own_count; i++) {
         const stn_field *field = &event->fields[i];
         member *m = &class->members[i];
-        if (!member_name(class, i, canonical, stn_catalog_text(classes->catalog, field->name))) {
+        const char *name = stn_catalog_text(classes->catalog, field->name);
+        if (!member_name(class, i, canonical, name)) {
             return false;
         }
         m->name_id = field->name;
-        m->layout = layout_of(field, is_rwbs(class, m));
+        m->special = special_of(classes, canonical, name);
+        m->layout = layout_of(field, (special)m->special);
         m->size = size_of(field);
         if (narrower && narrower->members[i].size > m->size) {
             m->size = narrower->members[i].size;
@@ -249,7 +258,8 @@ static bool members_make(const stn_tsdl_classes *classes, stn_tsdl_class *class,
             }
             m->name_id = STN_NO_ID;
             m->written = true;
-            m->layout = layout_of(&seen->values[s], false);
+            m->layout = layout_of(&seen->values[s],
+                                  special_of(classes, canonical, seen->row->slots[s].name));
             m->size = m->layout == LAYOUT_STR                      ? 0
                       : seen->row->slots[s].fill == STN_FILL_BYTES ? 8
                                                                    : 4;
@@ -265,9 +275,7 @@ static stn_tsdl_class *class_make(const stn_tsdl_classes *classes, const stn_eve
     if (!class) {
         return NULL;
     }
-    const char *canonical = stn_catalog_type_at(classes->catalog, event->type)->name;
     class->type = event->type;
-    class->block = strncmp(canonical, "block_", 6) == 0;
     class->filled = seen->filled;
     class->own_count = event->field_count;
     class->count = class->own_count + filled_count(seen);
@@ -377,6 +385,9 @@ static void put_member(const member *m, const stn_field *field, stn_line *packet
     case LAYOUT_HEX:
         stn_tsdl_integer(packet, field->v.u, m->size);
         break;
+    case LAYOUT_PRIO:
+        stn_tsdl_integer(packet, field->v.u - STN_LTTNG_PRIO_BASE, m->size);
+        break;
     case LAYOUT_REAL:
         memcpy(&bits, &field->v.f, sizeof bits);
         stn_tsdl_integer(packet, bits, 8);
@@ -453,6 +464,7 @@ static void tsdl_seq(stn_line *out, const member *m) {
 static void tsdl_member(stn_line *out, const member *m) {
     switch ((layout)m->layout) {
     case LAYOUT_INT:
+    case LAYOUT_PRIO:
         tsdl_integer(out, m->size * 8, true, 10);
         break;
     case LAYOUT_UINT:

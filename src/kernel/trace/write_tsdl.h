@@ -19,6 +19,7 @@ typedef struct stn_tsdl_class stn_tsdl_class;
 typedef struct stn_tsdl_classes {
     const stn_catalog *catalog;
     bool originals;         /**< event names as LTTng gave them, not made from canonical ones */
+    bool kernel;            /**< values as LTTng's kernel tracer gives them */
     stn_tsdl_class **lists; /**< [list_count] by type: its classes, the one used last first */
     size_t list_count;
     size_t list_capacity;
