@@ -382,23 +382,34 @@
     });
   };
 
+  /* Where something is broken: those rules alone. Where nothing is: how much was judged. */
   const RULES_SHOWN = 26;
   const rules = (element, width) => {
     const per1000 = ([checked, violations]) => (checked ? (1000 * violations) / checked : 0);
     const all = data.rules.map((r) => ({
-      name: r.name, real: per1000(r.real), synthetic: per1000(r.synthetic), judged: r.synthetic[0], broken: r.synthetic[1],
+      name: r.name, real: per1000(r.real), synthetic: per1000(r.synthetic), cases: r.synthetic[0], broken: r.synthetic[1],
+      any: r.real[1] + r.synthetic[1], judged: { real: r.real[0], synthetic: r.synthetic[0] },
       tip: `${r.name}\n${r.doc}\n` + SIDES.map((s) => `${s}: ${count(r[s][1])} broken of ${count(r[s][0])}`).join("\n"),
     }));
-    all.sort((a, b) => b.synthetic - a.synthetic || b.real - a.real || b.judged - a.judged);
-    const rows = all.slice(0, RULES_SHOWN);
-    if (!rows.length) return nothing(element, width, "no rules were checked");
-    rows.forEach((row) => { row.note = row.broken ? count(row.broken) : row.judged ? "✓" : "–"; });
-    const top = Math.max(...rows.map((r) => Math.max(r.real, r.synthetic)), 0.1);
-    bars(element, width, rows, { sides: SIDES, zero: 0, margin: 64, axis: "broken cases in 1,000 judged (right: how many)",
-      scale: (box) => linear(0, top * 1.02, box.left, box.right), ticks: niceTicks(0, top, 4), format: (v) => digits(v) });
-    const quiet = all.length - rows.length;
-    html(element, "p", "caption", `${all.filter((r) => r.broken).length} of ${all.length} rules are broken by the synthetic runs`
-      + (quiet > 0 ? `; ${quiet} more are not shown.` : ".") + " ✓ holds in all cases, – had no case.");
+    if (!all.length) return nothing(element, width, "no rules were checked");
+    const broken = all.filter((r) => r.any).sort((a, b) => b.synthetic - a.synthetic || b.real - a.real);
+    if (broken.length) {
+      const rows = broken.slice(0, RULES_SHOWN);
+      rows.forEach((row) => { row.note = count(row.broken); });
+      const top = Math.max(...rows.map((r) => Math.max(r.real, r.synthetic)));
+      bars(element, width, rows, { sides: SIDES, zero: 0, margin: 64, axis: "broken cases in 1,000 judged (right: how many)",
+        scale: (box) => linear(0, top * 1.02, box.left, box.right), ticks: niceTicks(0, top, 4), format: (v) => digits(v) });
+    } else {
+      const log = (v) => Math.log10(Math.max(v, 1));
+      const rows = all.filter((r) => r.judged.real || r.judged.synthetic).sort((a, b) => b.cases - a.cases).slice(0, RULES_SHOWN)
+        .map((r) => ({ name: r.name, tip: r.tip, note: "✓", real: log(r.judged.real), synthetic: log(r.judged.synthetic) }));
+      if (!rows.length) return nothing(element, width, "no rule had a case to judge");
+      const top = Math.max(1, ...rows.map((r) => Math.max(r.real, r.synthetic)));
+      bars(element, width, rows, { sides: SIDES, zero: 0, margin: 34, axis: "cases judged, none broken (log scale)",
+        scale: (box) => linear(0, top * 1.02, box.left, box.right), ticks: decades(0, top, 6), format: (d) => count(10 ** d) });
+    }
+    const bad = all.filter((r) => r.broken).length, idle = all.filter((r) => !r.cases).length;
+    html(element, "p", "caption", `The synthetic runs break ${bad} of ${all.length} rules; ${idle} had no case in them.`);
   };
 
   const shares = (element, width) => {

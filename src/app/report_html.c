@@ -26,7 +26,7 @@ static const struct {
      "From the median to the 99th percentile, the most frequent calls.", true},
     {"waits", "Waits", "Cumulative share of durations that are at most so long.", true},
     {"types", "Shares of event types", "The most frequent types; log scale.", false},
-    {"rules", "Violations by rule", "Broken cases in 1,000 that were judged.", false},
+    {"rules", "Violations by rule", "How often each rule of the kernel is broken, or, if none is, how often it was judged.", false},
     {"shares", "Shares of CPUs and threads", "Share of all events.", false},
     {"burst", "Burstiness",
      "Fano factor of event counts: variance over mean. 1 is a Poisson stream; log scale.", false},
