@@ -8,6 +8,7 @@ static const stn_format rows[] = {
         .info = {.name = "ctf",
                  .summary = "Common Trace Format 1.8 (LTTng, perf)",
                  .extension = "/"},
+        .more_extensions = ".ctf",
         .read = &stn_read_ctf,
         .write = &stn_write_ctf,
     },

@@ -69,7 +69,11 @@ static stn_status writer_format(const char *path, const char *name, const stn_fo
         return stn_err_set(err, STN_ERANGE, "no format is called '%s'", name);
     }
     if (!*format) {
-        return stn_err_set(err, STN_ERANGE, "%s: the ending names no format that is written", path);
+        return stn_err_set(
+            err, STN_ERANGE,
+            "%s: the ending names no format that is written; expected none (a CTF folder), .ctf, "
+            ".txt, .csv, .json or .parquet",
+            path);
     }
     if (!(*format)->write) {
         return stn_err_set(err, STN_EUNSUPPORTED, "format '%s' is read, not written",
