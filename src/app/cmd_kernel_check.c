@@ -174,9 +174,10 @@ static void print_text(const check_work *work) {
     char rate[32];
     print_rules(work);
     print_first(work);
-    fprintf(work->app->out, "\n%s events, %s violations (checked at %s events/s)\n",
+    fprintf(work->app->out, "\n%s events, %s violation%s (checked at %s events/s)\n",
             stn_value_grouped(work->events, events),
-            stn_value_grouped(work->violations, violations), stn_value_short(rate_of(work), rate));
+            stn_value_grouped(work->violations, violations), work->violations == 1 ? "" : "s",
+            stn_value_short(rate_of(work), rate));
 }
 
 static stn_status check(check_work *work, const stn_selection *selection, stn_err *err) {
@@ -210,7 +211,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     const check_args *args = arguments;
     check_work work = {.app = app, .args = args};
     stn_selection selection = {0};
-    stn_status status = stn_selection_init(&selection, &args->common, err);
+    stn_status status = stn_selection_init(&selection, app, &args->common, err);
     if (status == STN_OK) {
         status = check(&work, &selection, err);
     }

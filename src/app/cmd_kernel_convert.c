@@ -123,12 +123,15 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
         return stn_app_usage(app, err, "--verify: standard output cannot be read back");
     }
     stn_status status = stn_inputs_guard(app, in, out, err);
+    if (status == STN_OK) {
+        status = stn_inputs_format(app, "--to", args->to, true, err);
+    }
     stn_selection selection = {0};
     stn_catalog *catalog = NULL;
     stn_reader *reader = NULL;
     convert_counts counts = {0};
     if (status == STN_OK) {
-        status = stn_selection_init(&selection, &args->common, err);
+        status = stn_selection_init(&selection, app, &args->common, err);
     }
     if (status == STN_OK) {
         status = stn_catalog_new(&catalog, err);

@@ -20,7 +20,7 @@ typedef struct sides {
 static stn_status load(stn_app *app, const evaluate_args *args, sides *sides, stn_catalog *catalog,
                        stn_err *err) {
     stn_selection selection = {0};
-    stn_status status = stn_selection_init(&selection, &args->common, err);
+    stn_status status = stn_selection_init(&selection, app, &args->common, err);
     if (status == STN_OK) {
         status = stn_traces_load(&sides->train, &args->train, &selection, &args->common, app->notes,
                                  catalog, err);

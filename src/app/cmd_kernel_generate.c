@@ -264,6 +264,9 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     }
     stn_status status = args->output ? stn_inputs_guard(app, model, args->output, err) : STN_OK;
     if (status == STN_OK) {
+        status = stn_inputs_format(app, "--to", args->to, true, err);
+    }
+    if (status == STN_OK) {
         status = stn_catalog_new(&work.catalog, err);
     }
     if (status == STN_OK) {

@@ -160,7 +160,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     stn_selection selection = {0};
     stn_catalog *catalog = NULL;
     stn_reader *reader = NULL;
-    stn_status status = stn_selection_init(&selection, &args->common, err);
+    stn_status status = stn_selection_init(&selection, app, &args->common, err);
     if (status == STN_OK) {
         status = stn_catalog_new(&catalog, err);
     }

@@ -110,11 +110,14 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     stn_traces traces = {0};
     stn_rules *rules = NULL;
     stn_status status = stn_inputs_guard(app, args->common.operands.items[0], args->output, err);
+    if (status == STN_OK) {
+        status = stn_inputs_format(app, "--to", args->to, true, err);
+    }
     if (status == STN_OK && (args->beam > 4096 || args->lookahead > 65536)) {
         status = stn_app_usage(app, err, "--beam is at most 4096 and --lookahead 65536");
     }
     if (status == STN_OK) {
-        status = stn_selection_init(&selection, &args->common, err);
+        status = stn_selection_init(&selection, app, &args->common, err);
     }
     if (status == STN_OK) {
         status = stn_catalog_new(&catalog, err);

@@ -85,7 +85,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
         status = stn_app_usage(app, err, "--order: at most 64");
     }
     if (status == STN_OK) {
-        status = stn_selection_init(&selection, &args->common, err);
+        status = stn_selection_init(&selection, app, &args->common, err);
     }
     if (status == STN_OK) {
         status = stn_catalog_new(&catalog, err);

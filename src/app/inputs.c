@@ -7,12 +7,45 @@
 
 #include "app/inputs.h"
 #include "app/progress.h"
+#include "app/suggest.h"
 #include "core/base/alloc.h"
 
 enum { TICK_EVERY = 4096 };
 
-stn_status stn_selection_init(stn_selection *selection, const stn_common *common, stn_err *err) {
+stn_status stn_inputs_format(stn_app *app, const char *option, const char *format, bool writes,
+                             stn_err *err) {
+    if (!format) {
+        return STN_OK;
+    }
+    stn_suggest suggest = {format, NULL, 0};
+    char all[160] = "";
+    size_t size = 0;
+    for (uint32_t i = 0; i < stn_format_count(); i++) {
+        stn_format_info info = stn_format_at(i);
+        if (!(writes ? info.writes : info.reads)) {
+            continue;
+        }
+        if (strcmp(info.name, format) == 0) {
+            return STN_OK;
+        }
+        stn_suggest_offer(&suggest, info.name);
+        size +=
+            (size_t)snprintf(all + size, sizeof all - size, "%s%s", size ? ", " : "", info.name);
+    }
+    return suggest.nearest
+               ? stn_app_usage(app, err, "%s: no format \"%s\"; did you mean \"%s\"?", option,
+                               format, suggest.nearest)
+               : stn_app_usage(app, err, "%s: \"%s\" is no format that is %s; expected one of %s",
+                               option, format, writes ? "written" : "read", all);
+}
+
+stn_status stn_selection_init(stn_selection *selection, stn_app *app, const stn_common *common,
+                              stn_err *err) {
     memset(selection, 0, sizeof *selection);
+    stn_status status = stn_inputs_format(app, "--format", common->format, false, err);
+    if (status != STN_OK) {
+        return status;
+    }
     selection->format = common->format;
     stn_filter *filter = &selection->filter;
     filter->begin_ns = common->time.begin_ns;
@@ -34,8 +67,8 @@ stn_status stn_selection_init(stn_selection *selection, const stn_common *common
     for (size_t i = 0; i < count; i++) {
         if (common->cpus.items[i] >= STN_NO_CPU) {
             stn_selection_fini(selection);
-            return stn_err_set(err, STN_ERANGE, "--cpu: there is no CPU %d; the highest is %d",
-                               common->cpus.items[i], STN_NO_CPU - 1);
+            return stn_app_usage(app, err, "--cpu: there is no CPU %d; the highest is %d",
+                                 common->cpus.items[i], STN_NO_CPU - 1);
         }
         selection->cpus[i] = (uint16_t)common->cpus.items[i];
     }

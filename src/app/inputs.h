@@ -17,10 +17,17 @@ typedef struct stn_selection {
     const char *format; /**< NULL: recognise */
 } stn_selection;
 
-/** Borrows from @p common. @return STN_OK, STN_ERANGE (no such CPU number), STN_ENOMEM */
-stn_status stn_selection_init(stn_selection *selection, const stn_common *common,
+/** Borrows from @p common.
+ *  @return STN_OK; STN_ERANGE with app->usage set (no such CPU number, no such format);
+ *          STN_ENOMEM */
+stn_status stn_selection_init(stn_selection *selection, stn_app *app, const stn_common *common,
                               stn_err *err) STN_MUST_USE;
 void stn_selection_fini(stn_selection *selection);
+
+/** Is @p format (NULL: none given with @p option) one that is written, or read?
+ *  @return STN_OK; STN_ERANGE with app->usage set: what is near, or what there is */
+stn_status stn_inputs_format(stn_app *app, const char *option, const char *format, bool writes,
+                             stn_err *err) STN_MUST_USE;
 
 /** Open @p path with the selection, which is borrowed for the life of the reader. */
 stn_status stn_inputs_open(stn_reader **out, const char *path, const stn_selection *selection,

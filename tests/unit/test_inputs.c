@@ -78,7 +78,8 @@ static void the_filter_is_that_of_the_options(void **state) {
                          .format = "csv"};
     stn_selection selection;
     stn_err err = {{0}};
-    assert_int_equal(stn_selection_init(&selection, &common, &err), STN_OK);
+    stn_app app = {stdout, stderr, false, false};
+    assert_int_equal(stn_selection_init(&selection, &app, &common, &err), STN_OK);
     const stn_filter *filter = &selection.filter;
     assert_true(filter->begin_ns == 5 && filter->end_ns == 9);
     assert_true(filter->cpu_count == 2 && filter->cpus[1] == 3);
@@ -87,8 +88,13 @@ static void the_filter_is_that_of_the_options(void **state) {
     assert_string_equal(selection.format, "csv");
     stn_selection_fini(&selection);
     cpus[1] = 70000;
-    assert_int_equal(stn_selection_init(&selection, &common, &err), STN_ERANGE);
+    assert_int_equal(stn_selection_init(&selection, &app, &common, &err), STN_ERANGE);
     assert_non_null(strstr(err.text, "no CPU 70000"));
+    cpus[1] = 3;
+    common.format = "cvs";
+    assert_int_equal(stn_selection_init(&selection, &app, &common, &err), STN_ERANGE);
+    assert_non_null(strstr(err.text, "did you mean \"csv\"?"));
+    assert_true(app.usage);
 }
 
 int main(void) {
