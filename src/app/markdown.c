@@ -1,4 +1,5 @@
 /* The pages of docs/cli, projected from the table of commands. */
+#include <ctype.h>
 #include <string.h>
 
 #include "app/options.h"
@@ -21,7 +22,8 @@ static void cell(FILE *out, const char *text) {
 void stn_markdown_command(FILE *out, const stn_command *command) {
     char name[96];
     stn_command_full(command, " ", name, sizeof name);
-    fprintf(out, "# %s\n\n%s.\n\n```\n%s ", name, command->summary, name);
+    fprintf(out, "# %s\n\n%c%s.\n\n```\n%s ", name, toupper((unsigned char)command->summary[0]),
+            command->summary + 1, name);
     stn_usage_line(out, command);
     fputs("\n```\n\n", out);
     if (command->details[0]) {
