@@ -586,6 +586,9 @@ static int64_t rwbs_flush(const char *text, size_t size, size_t at) {
     if (at == 0 && size > 1 && strchr("WDRF", text[1])) {
         return 1024;
     }
+    if (at + 1 < size && text[at + 1] == 'F') {
+        return 256;
+    }
     return at == 0 || (at == 1 && text[0] == 'F') ? 256 : 512;
 }
 
