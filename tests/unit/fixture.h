@@ -35,13 +35,18 @@ typedef struct fx_field {
     bool is_signed;
 } fx_field;
 
-#define FX_INT(n, v)  {.name = n, .kind = STN_FIELD_INT, .number = v}
-#define FX_UINT(n, v) {.name = n, .kind = STN_FIELD_UINT, .number = (int64_t)(v)}
-#define FX_HEX(n, v)  {.name = n, .kind = STN_FIELD_HEX, .number = (int64_t)(v)}
-#define FX_REAL(n, v) {.name = n, .kind = STN_FIELD_REAL, .real = v}
-#define FX_STR(n, v)  {.name = n, .kind = STN_FIELD_STR, .text = v}
+#define FX_INT(n, v)                                                                               \
+    { .name = n, .kind = STN_FIELD_INT, .number = v }
+#define FX_UINT(n, v)                                                                              \
+    { .name = n, .kind = STN_FIELD_UINT, .number = (int64_t)(v) }
+#define FX_HEX(n, v)                                                                               \
+    { .name = n, .kind = STN_FIELD_HEX, .number = (int64_t)(v) }
+#define FX_REAL(n, v)                                                                              \
+    { .name = n, .kind = STN_FIELD_REAL, .real = v }
+#define FX_STR(n, v)                                                                               \
+    { .name = n, .kind = STN_FIELD_STR, .text = v }
 #define FX_SEQ(n, v, c, s)                                                                         \
-    {.name = n, .kind = STN_FIELD_SEQ, .items = v, .count = c, .is_signed = s}
+    { .name = n, .kind = STN_FIELD_SEQ, .items = v, .count = c, .is_signed = s }
 
 #define FX_ADD(fx, time, cpu, tid, comm, event, original, ...)                                     \
     fx_add(fx, time, cpu, tid, comm, event, original, (const fx_field[]){__VA_ARGS__},             \
@@ -106,19 +111,19 @@ static inline void fx_add_kernel(fixture *fx) {
 /* One of each kind at the edges, text that could break a line, and what is not known. */
 static inline void fx_add_edges(fixture *fx) {
     static const int64_t some[] = {1, -2, INT64_MIN}, large[] = {-1, 0};
-    FX_ADD(fx, 1000002000, 1, 7, "kworker/1:1 H", "edge_numbers", NULL,
-           FX_INT("lowest", INT64_MIN), FX_INT("highest", INT64_MAX), FX_UINT("most", UINT64_MAX),
-           FX_HEX("mask", UINT64_MAX), FX_REAL("real", 0.1), FX_REAL("whole", -2.0));
+    FX_ADD(fx, 1000002000, 1, 7, "kworker/1:1 H", "edge_numbers", NULL, FX_INT("lowest", INT64_MIN),
+           FX_INT("highest", INT64_MAX), FX_UINT("most", UINT64_MAX), FX_HEX("mask", UINT64_MAX),
+           FX_REAL("real", 0.1), FX_REAL("whole", -2.0));
     FX_ADD(fx, 1000002100, 1, 7, "kworker/1:1 H", "edge_numbers", NULL, FX_INT("lowest", 1),
            FX_INT("highest", 2), FX_UINT("most", 3), FX_HEX("mask", 4), FX_REAL("real", 1e300),
            FX_REAL("whole", 5e-324));
     FX_ADD(fx, 1000002200, 1, 7, "kworker/1:1 H", "edge_text", NULL, FX_STR("empty", ""),
            FX_STR("blank", " a=b c "), FX_STR("quote", "say \"hi\"\\ \t\n"), FX_STR("digits", "42"),
-           FX_STR("list", "[1,2]"), FX_STR("comma", "a,b;c=d%20"), FX_STR("utf8", "gr\xc3\xbc\xc3\x9f"));
-    FX_ADD(fx, 1000002300, 1, 7, "kworker/1:1 H", "edge_lists", NULL,
-           FX_SEQ("some", some, 3, true), FX_SEQ("large", large, 2, false),
-           FX_SEQ("none", some, 0, true), FX_INT("outer.inner.x", 5), FX_INT("outer.inner.y", 6),
-           FX_INT("outer.z", 7));
+           FX_STR("list", "[1,2]"), FX_STR("comma", "a,b;c=d%20"),
+           FX_STR("utf8", "gr\xc3\xbc\xc3\x9f"));
+    FX_ADD(fx, 1000002300, 1, 7, "kworker/1:1 H", "edge_lists", NULL, FX_SEQ("some", some, 3, true),
+           FX_SEQ("large", large, 2, false), FX_SEQ("none", some, 0, true),
+           FX_INT("outer.inner.x", 5), FX_INT("outer.inner.y", 6), FX_INT("outer.z", 7));
     fx_add(fx, 1000002400, 1, 7, "kworker/1:1 H", "edge_bare", NULL, NULL, 0);
     FX_ADD(fx, 1000002500, STN_NO_CPU, 7, "kworker/1:1 H", "edge_no_cpu", NULL, FX_INT("a", 1));
     FX_ADD(fx, 1000002600, 1, STN_NO_TID, NULL, "edge_no_thread", NULL, FX_INT("a", 1));
@@ -163,8 +168,8 @@ static inline const char *fx_path(const fixture *fx, const char *name) {
 static inline stn_status fx_try_write(fixture *fx, const char *path, const char *format,
                                       const stn_writer_options *options) {
     stn_writer *writer;
-    stn_status status = stn_writer_open(&writer, path, format, fx->catalog, &fx->trace.meta,
-                                        options, &fx->err);
+    stn_status status =
+        stn_writer_open(&writer, path, format, fx->catalog, &fx->trace.meta, options, &fx->err);
     for (size_t i = 0; !status && i < fx->trace.count; i++) {
         status = stn_writer_write(writer, &fx->trace.events[i], &fx->err);
         if (status) {

@@ -22,6 +22,7 @@
 
 /* A loss that is told when its end has come. */
 typedef struct pending {
+    const bt_stream *stream; /* only to be compared */
     stn_loss loss;
     uint64_t end_ns;
 } pending;
@@ -375,6 +376,12 @@ static stn_status packet_begins(ctf_reader *reader, const bt_message *message, s
         return no_memory(err);
     }
     *slot = cpu + 1;
+    /* What the first packet lost was told before it. */
+    for (size_t i = 0; i < reader->loss_count; i++) {
+        if (reader->losses[i].stream == stream) {
+            reader->losses[i].loss.cpu = (uint16_t)cpu;
+        }
+    }
     return STN_OK;
 }
 
@@ -423,7 +430,8 @@ static stn_status snapshot_time(ctf_reader *reader, const bt_clock_snapshot *sna
 static stn_status add_loss(ctf_reader *reader, const bt_stream *stream, uint64_t count,
                            const bt_clock_snapshot *from, const bt_clock_snapshot *to,
                            stn_err *err) {
-    pending next = {.loss = {.count = count, .cpu = stream_cpu(reader, stream)},
+    pending next = {.stream = stream,
+                    .loss = {.count = count, .cpu = stream_cpu(reader, stream)},
                     .end_ns = reader->event.time_ns};
     stn_status status = STN_OK;
     if (from) {

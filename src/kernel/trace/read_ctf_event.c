@@ -335,7 +335,8 @@ static stn_status decode_integer(stn_ctf_events *events, const plan *p, const bt
 
 static stn_status decode_string(stn_ctf_events *events, const plan *p, const bt_field *field,
                                 stn_event *out, stn_err *err) {
-    const char *text = bt_field_string_get_value(field);
+    /* The library keeps what a recycled field held before when the text is empty. */
+    const char *text = bt_field_string_get_length(field) ? bt_field_string_get_value(field) : "";
     if (p->meaning == MEANS_COMM) {
         out->comm = stn_catalog_cstring(events->catalog, text);
         return out->comm == STN_NO_ID ? no_memory(err) : STN_OK;

@@ -286,7 +286,7 @@ static stn_status put_event(ctf_writer *writer, stream *s, const stn_event *even
 /* How many events of the open packet stand before the loss: those until it began, but one
  * event stays behind the cut, because Trace Compass passes over packets without events. */
 static size_t events_before(const stream *s, uint64_t begin_ns) {
-    size_t count = s->mark_count;
+    size_t count = s->mark_count; /* 0 if the packet is empty */
     while (count > 0 && s->marks[count - 1].time_ns > begin_ns) {
         count--;
     }
@@ -296,7 +296,7 @@ static size_t events_before(const stream *s, uint64_t begin_ns) {
 /* Close the open packet behind its first @p keep events and begin another with the rest. */
 static stn_status packet_split(ctf_writer *writer, stream *s, size_t keep, uint64_t end_ns,
                                stn_err *err) {
-    size_t cut = s->marks[keep].at;
+    size_t cut = keep < s->mark_count ? s->marks[keep].at : s->packet.size;
     stn_line rest = {0};
     stn_line_bytes(&rest, s->packet.bytes + cut, s->packet.size - cut);
     if (rest.failed) {
@@ -329,14 +329,18 @@ static uint64_t at_least(uint64_t a, uint64_t b) {
  * as far as events allow, where the loss begins. */
 static stn_status place_loss(ctf_writer *writer, stream *s, uint64_t count, uint64_t begin_ns,
                              uint64_t end_ns, stn_err *err) {
-    stn_status status = STN_OK;
-    size_t keep = s->packet.size ? events_before(s, begin_ns) : 0;
-    if (keep) {
-        uint64_t next_ns = s->marks[keep].time_ns;
-        uint64_t cut_ns = at_least(begin_ns, s->marks[keep - 1].time_ns);
-        status = packet_split(writer, s, keep, cut_ns < next_ns ? cut_ns : next_ns, err);
-    } else if (!s->packet.size) {
+    if (!s->packet.size) {
         packet_begin(s, writer, s->ended ? s->end_ns : begin_ns);
+    }
+    size_t keep = events_before(s, begin_ns);
+    uint64_t cut_ns = at_least(begin_ns, keep ? s->marks[keep - 1].time_ns : s->begin_ns);
+    if (keep < s->mark_count && cut_ns > s->marks[keep].time_ns) {
+        cut_ns = s->marks[keep].time_ns;
+    }
+    stn_status status = STN_OK;
+    /* What the first packet of a file lost is not counted by readers: an empty one goes before. */
+    if (keep || !s->ended || cut_ns > s->end_ns) {
+        status = packet_split(writer, s, keep, cut_ns, err);
     }
     if (status) {
         return status;

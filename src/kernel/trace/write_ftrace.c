@@ -8,6 +8,7 @@
 #include "core/data/outfile.h"
 #include "kernel/trace/canon.h"
 #include "kernel/trace/format.h"
+#include "kernel/trace/read_text.h"
 #include "kernel/trace/write_line.h"
 #include "kernel/trace/write_slots.h"
 
@@ -43,7 +44,8 @@ static void put_raw(stn_line *line, const char *string) {
 
 /* Would a reader that looks for " name=" or for a number see more in it than text? */
 static bool needs_quotes(const char *s) {
-    if (!*s || strchr(" \"'[{+-0123456789", *s)) {
+    stn_field number;
+    if (!*s || strchr(" \"[", *s) || stn_text_number(s, strlen(s), &number)) {
         return true;
     }
     for (; *s; s++) {
