@@ -108,25 +108,11 @@ static bool in_ranges(const stn_plan_cond *cond, int64_t value) {
     return low && value <= cond->ranges[low - 1].high;
 }
 
-bool stn_cond_holds(const stn_plan_cond *cond, const int64_t *values, const int64_t *regs,
-                    bool missing) {
-    int64_t left = stn_plan_value(&cond->left, values, regs);
-    int64_t right = stn_plan_value(&cond->right, values, regs);
-    if (left == STN_NO_VALUE || right == STN_NO_VALUE) {
-        return missing;
-    }
-    if (cond->subtracts) {
-        int64_t minus = stn_plan_value(&cond->minus, values, regs);
-        if (minus == STN_NO_VALUE) {
-            return missing;
-        }
-        left = (int64_t)((uint64_t)left - (uint64_t)minus);
-    }
+static bool compare(const stn_plan_cond *cond, int64_t left, int64_t right, bool missing) {
     bool ordered = cond->compare >= STN_COMPARE_LT && cond->compare <= STN_COMPARE_NOMASK;
     if (ordered && (left < STN_TEXT_VALUES || right < STN_TEXT_VALUES)) {
         return missing; /* a text is neither more nor less than a number */
     }
-    right = (int64_t)((uint64_t)right + (uint64_t)cond->add);
     switch ((stn_compare)cond->compare) {
     case STN_COMPARE_EQ:
         return left == right;
@@ -152,10 +138,34 @@ bool stn_cond_holds(const stn_plan_cond *cond, const int64_t *values, const int6
     return missing;
 }
 
-static bool all_hold(const stn_plan_cond *conds, uint32_t count, const int64_t *values,
-                     const int64_t *regs, bool missing) {
+bool stn_cond_holds(const stn_plan_cond *cond, const int64_t *values, const int64_t *regs,
+                    bool missing) {
+    int64_t left = stn_plan_value(&cond->left, values, regs);
+    int64_t right = stn_plan_value(&cond->right, values, regs);
+    if (left == STN_NO_VALUE || right == STN_NO_VALUE) {
+        return missing;
+    }
+    if (cond->subtracts) {
+        int64_t minus = stn_plan_value(&cond->minus, values, regs);
+        if (minus == STN_NO_VALUE) {
+            return missing;
+        }
+        left = (int64_t)((uint64_t)left - (uint64_t)minus);
+    }
+    right = (int64_t)((uint64_t)right + (uint64_t)cond->add);
+    return compare(cond, left, right, missing);
+}
+
+static inline bool all_hold(const stn_plan_cond *conds, uint32_t count, const int64_t *values,
+                            const int64_t *regs, bool missing) {
     for (uint32_t i = 0; i < count; i++) {
-        if (!stn_cond_holds(&conds[i], values, regs, missing)) {
+        if (conds[i].compare == STN_COMPARE_EQ && !conds[i].subtracts && !conds[i].add) {
+            int64_t left = stn_plan_value(&conds[i].left, values, regs);
+            int64_t right = stn_plan_value(&conds[i].right, values, regs);
+            if (left == STN_NO_VALUE || right == STN_NO_VALUE ? !missing : left != right) {
+                return false;
+            }
+        } else if (!stn_cond_holds(&conds[i], values, regs, missing)) {
             return false;
         }
     }
@@ -180,17 +190,6 @@ static bool inside(const stn_plan_row *row, uint32_t state, uint64_t stack) {
 }
 
 /* ---- states ------------------------------------------------------------------------- */
-
-uint32_t stn_cell_state(const stn_checker *checker, const stn_rule *rule, const stn_table *table,
-                        const stn_cell *cell, uint64_t now) {
-    if (STN_CELL_EPOCH(cell->word) == checker->epoch) {
-        return STN_CELL_STATE(cell->word);
-    }
-    if (!rule->fresh || (rule->warmup_ns && table->forgot)) {
-        return 0;
-    }
-    return now >= checker->epoch_begin + rule->warmup_ns ? rule->fresh : 0;
-}
 
 static void log_state(stn_checker *checker, stn_cell *cell, uint32_t rule, uint32_t slot) {
     checker->log[checker->log_count++] = (stn_log_entry){&cell->word, cell->word, rule, slot};
@@ -406,8 +405,7 @@ static void refresh(stn_checker *checker, const stn_touch *touch, stn_cell *cell
 
 /* @return STN_OK, STN_ECHECK (broken, and only tried), STN_ENOMEM */
 static stn_status step_touch(stn_checker *checker, const stn_touch *touch, stn_table *table,
-                             uint32_t slot, const stn_event *event, bool trying) {
-    stn_cell *cell = &stn_table_at(table, slot)->cells[touch->cell];
+                             uint32_t slot, stn_cell *cell, const stn_event *event, bool trying) {
     uint32_t state = stn_cell_state(checker, touch->owner, table, cell, event->time_ns);
     const stn_plan_row *first = NULL;
     const stn_plan_row *row = NULL;
@@ -423,7 +421,7 @@ static stn_status step_touch(stn_checker *checker, const stn_touch *touch, stn_t
                 refresh(checker, touch, cell);
             }
         }
-        if (tried->from[state / 64] >> (state % 64) & 1 &&
+        if (stn_row_accepts(tried, state) &&
             (!tried->if_count ||
              all_hold(tried->ifs, tried->if_count, checker->values, cell->reg, true)) &&
             (!tried->inside || inside(tried, state, (uint64_t)cell->reg[0]))) {
@@ -511,12 +509,14 @@ static stn_status step_keys(stn_checker *checker, const stn_plan *plan, const st
             }
             continue;
         }
+        stn_table *table = &checker->tables[key->domain];
+        stn_cell *cells = stn_table_at(table, slot)->cells;
         const stn_touch *touch = &plan->touches[key->touch_first];
         for (uint32_t i = 0; i < key->touch_count; i++, touch++) {
             if (checker->missing[touch->rule]) {
                 continue;
             }
-            status = step_touch(checker, touch, &checker->tables[key->domain], slot, event, trying);
+            status = step_touch(checker, touch, table, slot, &cells[touch->cell], event, trying);
             if (status) {
                 return status;
             }

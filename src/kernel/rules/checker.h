@@ -121,9 +121,6 @@ const stn_plan *stn_checker_plan(stn_checker *checker, uint32_t type);
 /** Fetch the values of @p event that @p plan needs. */
 void stn_checker_fetch(const stn_checker *checker, const stn_plan *plan, const stn_event *event,
                        int64_t *values);
-/** State of a cell as the rule sees it: fresh or unknown if not seen in this epoch. */
-uint32_t stn_cell_state(const stn_checker *checker, const stn_rule *rule, const stn_table *table,
-                        const stn_cell *cell, uint64_t now);
 /** Set a state word, keeping the live lists. @pre the log has room */
 stn_status stn_checker_set_state(stn_checker *checker, const stn_rule *rule, uint32_t rule_index,
                                  uint32_t slot, stn_cell *cell, uint32_t state);
@@ -138,6 +135,23 @@ void stn_checker_explain(const stn_checker *checker, const stn_touch *touch,
 void stn_checker_note_text(stn_checker *checker, const char *text);
 /** Rebuild the live lists of tracked rules from the tables. */
 stn_status stn_checker_relive(stn_checker *checker);
+
+/** Does the row hold in this state? */
+static inline bool stn_row_accepts(const stn_plan_row *row, uint32_t state) {
+    return (state < 64 ? row->from0 >> state : row->from[state / 64] >> (state % 64)) & 1;
+}
+
+/** State of a cell as the rule sees it: fresh or unknown if not seen in this epoch. */
+static inline uint32_t stn_cell_state(const stn_checker *checker, const stn_rule *rule,
+                                      const stn_table *table, const stn_cell *cell, uint64_t now) {
+    if (STN_CELL_EPOCH(cell->word) == checker->epoch) {
+        return STN_CELL_STATE(cell->word);
+    }
+    if (!rule->fresh || (rule->warmup_ns && table->forgot)) {
+        return 0;
+    }
+    return now >= checker->epoch_begin + rule->warmup_ns ? rule->fresh : 0;
+}
 
 static inline void stn_checker_log(stn_checker *checker, uint64_t *where) {
     checker->log[checker->log_count++] = (stn_log_entry){where, *where, STN_LOG_PLAIN, 0};

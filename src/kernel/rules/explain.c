@@ -97,12 +97,16 @@ static void say_cond(out *o, const stn_checker *checker, const stn_rule *rule, c
 
 static void say_states(out *o, const stn_rule *rule, const stn_row *row) {
     const char *between = "";
-    for (uint32_t i = 0; i < row->from_count && i < 4; i++) {
-        say(o, "%s%s", between, rule->info.states[row->from_list[i]]);
-        between = " or ";
+    uint32_t said = 0;
+    for (uint32_t i = 0; i < row->from_count && said < 4; i++) {
+        if (row->from_list[i]) {
+            say(o, "%s%s", between, rule->info.states[row->from_list[i]]);
+            between = " or ";
+            said++;
+        }
     }
-    if (row->from_count > 4) {
-        say(o, " or %u others", row->from_count - 4);
+    if (row->from_count > said + 1) {
+        say(o, " or others");
     }
 }
 
@@ -133,10 +137,10 @@ void stn_checker_explain(const stn_checker *checker, const stn_touch *touch,
     say_key(&o, checker, touch);
     /* The row that came nearest: right state, wrong condition. */
     const stn_plan_row *near = tried;
-    bool in_state = tried->from[state / 64] >> (state % 64) & 1;
+    bool in_state = stn_row_accepts(tried, state);
     for (uint32_t i = 0; i < touch->row_count && !in_state; i++) {
         const stn_plan_row *row = &touch->rows[i];
-        if (row->from[state / 64] >> (state % 64) & 1 && row->row->from_list) {
+        if (stn_row_accepts(row, state) && row->row->from_list) {
             near = row;
             in_state = true;
         }

@@ -117,6 +117,7 @@ static void plan_row(planner *p, const stn_row *row, stn_plan_row *out) {
     *out = (stn_plan_row){
         .row = row,
         .from = row->from,
+        .from0 = row->from[0],
         .where = plan_conds(p, row->where, row->where_count),
         .ifs = plan_conds(p, row->ifs, row->if_count),
         .sets = plan_sets(p, row),

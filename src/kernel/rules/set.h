@@ -199,8 +199,9 @@ typedef struct stn_plan_assign {
 } stn_plan_assign;
 
 typedef struct stn_plan_row {
-    const stn_row *row;
+    uint64_t from0; /**< first word of from, all there is up to 64 states */
     const uint64_t *from;
+    const stn_row *row;
     const stn_plan_cond *where, *ifs;
     const stn_plan_assign *sets;
     uint64_t inside; /**< bit set of frames, 0: anywhere */
