@@ -3,158 +3,9 @@
 
 #include "core/base/alloc.h"
 #include "kernel/rules/checker.h"
-#include "kernel/rules/files.h"
 
 /* Words of the log that one automaton can change: state, registers (emptied, then set), counts. */
 enum { LOG_PER_TOUCH = STN_REGISTERS * 4 + 4, LOG_PER_STEP = 16 };
-
-/* ---- values of an event --------------------------------------------------------- */
-
-static int64_t field_value(const stn_field *field) {
-    switch ((stn_field_kind)field->kind) {
-    case STN_FIELD_INT:
-        return field->v.i;
-    case STN_FIELD_UINT:
-    case STN_FIELD_HEX:
-        return (int64_t)field->v.u;
-    case STN_FIELD_STR:
-        return stn_text_value(field->v.s, strlen(field->v.s));
-    case STN_FIELD_REAL:
-        return (int64_t)field->v.f;
-    case STN_FIELD_SEQ:
-        break;
-    }
-    return STN_NO_VALUE;
-}
-
-static int64_t fetch_field(stn_plan_field *want, const stn_event *event) {
-    uint32_t hint = atomic_load_explicit(&want->hint, memory_order_relaxed);
-    if (hint < event->field_count && event->fields[hint].name == want->names[0]) {
-        return field_value(&event->fields[hint]);
-    }
-    for (uint32_t n = 0; n < want->name_count; n++) {
-        for (uint32_t i = 0; i < event->field_count; i++) {
-            if (event->fields[i].name == want->names[n]) {
-                atomic_store_explicit(&want->hint, i, memory_order_relaxed);
-                return field_value(&event->fields[i]);
-            }
-        }
-    }
-    return STN_NO_VALUE;
-}
-
-static int64_t files_of(const stn_checker *checker, int64_t tid) {
-    const stn_table *threads = &checker->tables[STN_DOMAIN_THREAD];
-    uint32_t at = tid == STN_NO_VALUE ? UINT32_MAX : stn_table_find(threads, &tid);
-    if (at == UINT32_MAX) {
-        return STN_NO_VALUE;
-    }
-    const stn_cell *cell = &stn_table_at(threads, at)->cells[0];
-    if (STN_CELL_EPOCH(cell->word) != checker->epoch || !STN_CELL_STATE(cell->word)) {
-        return STN_NO_VALUE;
-    }
-    const stn_table *files = &checker->tables[STN_DOMAIN_FILES];
-    at = stn_table_find(files, &cell->reg[0]);
-    const stn_cell *renewed = at == UINT32_MAX ? NULL : &stn_table_at(files, at)->cells[0];
-    int64_t renewals =
-        renewed && STN_CELL_EPOCH(renewed->word) == checker->epoch ? renewed->reg[0] : 0;
-    return (int64_t)((uint64_t)cell->reg[0] << 24) + renewals;
-}
-
-void stn_checker_fetch(const stn_checker *checker, const stn_plan *plan, const stn_event *event,
-                       int64_t *values) {
-    values[STN_VALUE_TIME] = (int64_t)event->time_ns;
-    values[STN_VALUE_CPU] = event->cpu == STN_NO_CPU ? STN_NO_VALUE : event->cpu;
-    values[STN_VALUE_TID] = event->tid;
-    if (event->tid == STN_NO_TID) {
-        values[STN_VALUE_TID] = event->cpu < checker->running_count
-                                    ? (int64_t)checker->running[event->cpu]
-                                    : STN_NO_VALUE;
-    }
-    values[STN_VALUE_SYSCALL] = plan->syscall;
-    values[STN_VALUE_COMM] = STN_NO_VALUE;
-    if (plan->comm_used && event->comm != STN_NO_ID) {
-        const char *comm = stn_catalog_text(checker->catalog, event->comm);
-        values[STN_VALUE_COMM] = stn_text_value(comm, strlen(comm));
-    }
-    values[STN_VALUE_FILES] =
-        plan->files_used ? files_of(checker, values[STN_VALUE_TID]) : STN_NO_VALUE;
-    for (uint32_t i = 0; i < plan->field_count; i++) {
-        values[STN_VALUE_FIELDS + i] = fetch_field(&plan->fields[i], event);
-    }
-}
-
-/* ---- conditions ------------------------------------------------------------------- */
-
-static bool in_ranges(const stn_plan_cond *cond, int64_t value) {
-    if (cond->range_count <= 8) {
-        for (uint32_t i = 0; i < cond->range_count; i++) {
-            if (value >= cond->ranges[i].low && value <= cond->ranges[i].high) {
-                return true;
-            }
-        }
-        return false;
-    }
-    uint32_t low = 0;
-    uint32_t high = cond->range_count; /* the last range that begins at or before the value */
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (cond->ranges[middle].low <= value) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low && value <= cond->ranges[low - 1].high;
-}
-
-static bool compare(const stn_plan_cond *cond, int64_t left, int64_t right, bool missing) {
-    bool ordered = cond->compare >= STN_COMPARE_LT && cond->compare <= STN_COMPARE_NOMASK;
-    if (ordered && (left < STN_TEXT_VALUES || right < STN_TEXT_VALUES)) {
-        return missing; /* a text is neither more nor less than a number */
-    }
-    switch ((stn_compare)cond->compare) {
-    case STN_COMPARE_EQ:
-        return left == right;
-    case STN_COMPARE_NE:
-        return left != right;
-    case STN_COMPARE_LT:
-        return left < right;
-    case STN_COMPARE_LE:
-        return left <= right;
-    case STN_COMPARE_GT:
-        return left > right;
-    case STN_COMPARE_GE:
-        return left >= right;
-    case STN_COMPARE_MASK:
-        return (left & right) != 0;
-    case STN_COMPARE_NOMASK:
-        return (left & right) == 0;
-    case STN_COMPARE_IN:
-        return in_ranges(cond, left);
-    case STN_COMPARE_NOT_IN:
-        return !in_ranges(cond, left);
-    }
-    return missing;
-}
-
-bool stn_cond_holds(const stn_plan_cond *cond, const int64_t *values, const int64_t *regs,
-                    bool missing) {
-    int64_t left = stn_plan_value(&cond->left, values, regs);
-    int64_t right = stn_plan_value(&cond->right, values, regs);
-    if (left == STN_NO_VALUE || right == STN_NO_VALUE) {
-        return missing;
-    }
-    if (cond->subtracts) {
-        int64_t minus = stn_plan_value(&cond->minus, values, regs);
-        if (minus == STN_NO_VALUE) {
-            return missing;
-        }
-        left = (int64_t)((uint64_t)left - (uint64_t)minus);
-    }
-    right = (int64_t)((uint64_t)right + (uint64_t)cond->add);
-    return compare(cond, left, right, missing);
-}
 
 static inline bool all_hold(const stn_plan_cond *conds, uint32_t count, const int64_t *values,
                             const int64_t *regs, bool missing) {
@@ -189,116 +40,6 @@ static bool inside(const stn_plan_row *row, uint32_t state, uint64_t stack) {
     return !bottom;
 }
 
-/* ---- states ------------------------------------------------------------------------- */
-
-static void log_state(stn_checker *checker, stn_cell *cell, uint32_t rule, uint32_t slot) {
-    checker->log[checker->log_count++] = (stn_log_entry){&cell->word, cell->word, rule, slot};
-}
-
-static stn_cell *live_cell(const stn_checker *checker, uint32_t rule_index, uint32_t slot) {
-    const stn_rule *rule = checker->rules->rules[rule_index];
-    return &stn_table_at(&checker->tables[rule->domain], slot)->cells[rule->cell];
-}
-
-static void live_remove(stn_checker *checker, uint32_t rule, const stn_cell *cell) {
-    stn_live *list = &checker->live[rule][STN_CELL_STATE(cell->word)];
-    uint32_t place = STN_CELL_PLACE(cell->word);
-    uint32_t moved = list->slots[--list->count];
-    if (place < list->count) {
-        list->slots[place] = moved;
-        stn_cell *other = live_cell(checker, rule, moved);
-        other->word = (other->word & 0xffffffff) | ((uint64_t)place << 32);
-    }
-}
-
-static stn_status live_add(stn_checker *checker, uint32_t rule, uint32_t slot, stn_cell *cell) {
-    stn_live *list = &checker->live[rule][STN_CELL_STATE(cell->word)];
-    if (stn_grow(&list->slots, &list->capacity, list->count + 1, sizeof *list->slots)) {
-        return STN_ENOMEM;
-    }
-    cell->word = (cell->word & 0xffffffff) | ((uint64_t)list->count << 32);
-    list->slots[list->count++] = slot;
-    return STN_OK;
-}
-
-stn_status stn_checker_set_state(stn_checker *checker, const stn_rule *rule, uint32_t rule_index,
-                                 uint32_t slot, stn_cell *cell, uint32_t state) {
-    (void)rule;
-    log_state(checker, cell, rule_index, slot);
-    uint64_t word = state | checker->epoch << 16;
-    if (!checker->live[rule_index]) {
-        cell->word = word;
-        return STN_OK;
-    }
-    if (STN_CELL_EPOCH(cell->word) == checker->epoch) {
-        live_remove(checker, rule_index, cell);
-    }
-    cell->word = word;
-    return live_add(checker, rule_index, slot, cell);
-}
-
-stn_status stn_checker_relive(stn_checker *checker) {
-    for (uint32_t r = 0; r < checker->rule_count; r++) {
-        if (!checker->live[r]) {
-            continue;
-        }
-        const stn_rule *rule = checker->rules->rules[r];
-        const stn_table *table = &checker->tables[rule->domain];
-        for (uint32_t s = 0; s < rule->info.state_count; s++) {
-            checker->live[r][s].count = 0;
-        }
-        for (uint32_t i = 0; i < table->slot_count; i++) {
-            stn_cell *cell = &stn_table_at(table, i)->cells[rule->cell];
-            if (stn_table_at(table, i)->used && STN_CELL_EPOCH(cell->word) == checker->epoch &&
-                live_add(checker, r, i, cell)) {
-                return STN_ENOMEM;
-            }
-        }
-    }
-    return STN_OK;
-}
-
-/* ---- the log ---------------------------------------------------------------------------- */
-
-static void put_back(stn_checker *checker, const stn_log_entry *entry, bool relive) {
-    if (entry->rule == STN_LOG_PLAIN || relive || !checker->live[entry->rule]) {
-        *entry->where = entry->old;
-        return;
-    }
-    stn_cell *cell = live_cell(checker, entry->rule, entry->slot);
-    if (STN_CELL_EPOCH(cell->word) == checker->epoch) {
-        live_remove(checker, entry->rule, cell);
-    }
-    cell->word = entry->old;
-    if (STN_CELL_EPOCH(cell->word) == checker->epoch) {
-        /* The list held this slot before, so there is room. */
-        (void)!live_add(checker, entry->rule, entry->slot, cell);
-    }
-}
-
-void stn_checker_undo(stn_checker *checker, stn_mark mark) {
-    bool relive = false;
-    for (size_t i = mark; i < checker->log_count; i++) {
-        relive |= checker->log[i].where == &checker->epoch;
-    }
-    while (checker->log_count > mark) {
-        put_back(checker, &checker->log[--checker->log_count], relive);
-    }
-    if (relive) {
-        (void)!stn_checker_relive(checker);
-    }
-}
-
-stn_mark stn_checker_mark(stn_checker *checker) {
-    checker->marking = true;
-    return checker->log_count;
-}
-
-void stn_checker_keep(stn_checker *checker) {
-    checker->marking = false;
-    checker->log_count = 0;
-}
-
 static stn_status reserve_log(stn_checker *checker, const stn_plan *plan) {
     size_t need = checker->log_count + plan->touch_count * LOG_PER_TOUCH + plan->key_count +
                   plan->need_count * 2 + LOG_PER_STEP;
@@ -307,7 +48,7 @@ static stn_status reserve_log(stn_checker *checker, const stn_plan *plan) {
                : stn_grow(&checker->log, &checker->log_capacity, need, sizeof *checker->log);
 }
 
-/* ---- one automaton ------------------------------------------------------------------------ */
+/* ---- one automaton ------------------------------------------------------------ */
 
 static void set_registers(stn_checker *checker, const stn_plan_row *row, stn_cell *cell) {
     for (uint32_t i = 0; i < row->set_count; i++) {
@@ -355,6 +96,20 @@ static uint32_t move_stack(stn_checker *checker, const stn_plan_row *row, uint32
     return state;
 }
 
+/* State after a violation: what the row says behind "else", else where it leads; a row that
+ * leads nowhere puts the automaton where it should have been, so that one fault is told once. */
+static uint32_t recover(const stn_plan_row *row, uint32_t state, uint32_t to) {
+    if (row->otherwise != STN_STATE_SAME) {
+        return row->otherwise;
+    }
+    if (row->to != STN_STATE_SAME || row->action || stn_row_accepts(row, state)) {
+        return to;
+    }
+    const stn_row *said = row->row;
+    uint32_t first = said->from_count && !said->from_list[0] ? 1 : 0;
+    return said->from_count == first + 1 ? said->from_list[first] : 0;
+}
+
 static stn_status apply(stn_checker *checker, const stn_touch *touch, const stn_plan_row *row,
                         uint32_t slot, stn_cell *cell, uint32_t state, bool broken) {
     uint32_t to;
@@ -366,14 +121,14 @@ static stn_status apply(stn_checker *checker, const stn_touch *touch, const stn_
             set_registers(checker, row, cell);
         }
     }
-    if (broken && row->otherwise != STN_STATE_SAME) {
-        to = row->otherwise;
+    if (broken) {
+        to = recover(row, state, to);
     }
     bool seen = STN_CELL_EPOCH(cell->word) == checker->epoch;
     if (seen ? STN_CELL_STATE(cell->word) == to : !to && !row->set_count) {
         return STN_OK;
     }
-    return stn_checker_set_state(checker, touch->owner, touch->rule, slot, cell, to);
+    return stn_checker_set_state(checker, touch->rule, slot, cell, to);
 }
 
 static void keep_violation(stn_checker *checker, const stn_touch *touch, const stn_plan_row *tried,
@@ -452,7 +207,7 @@ static stn_status step_touch(stn_checker *checker, const stn_touch *touch, stn_t
     return apply(checker, touch, row, slot, cell, state, broken);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------ */
+/* ---- keys ------------------------------------------------------------ */
 
 static void note_texts(stn_checker *checker, const stn_plan *plan, const stn_plan_key *key,
                        const stn_event *event) {
@@ -525,214 +280,26 @@ static stn_status step_keys(stn_checker *checker, const stn_plan *plan, const st
     return STN_OK;
 }
 
-/* ---- what the engine knows without rules ---------------------------------------------------- */
-
-static void log_set(stn_checker *checker, uint64_t *where, uint64_t value) {
-    if (*where != value) {
-        stn_checker_log(checker, where);
-        *where = value;
-    }
-}
-
-static void note_running(stn_checker *checker, const stn_plan *plan, const stn_event *event) {
-    if (event->cpu < checker->running_count) {
-        int64_t tid = checker->values[plan->next_value ? plan->next_value : STN_VALUE_TID];
-        log_set(checker, &checker->running[event->cpu], (uint64_t)tid);
-    }
-}
-
-static stn_cell *engine_cell(stn_checker *checker, uint32_t domain, int64_t key) {
-    int64_t parts[STN_KEY_PARTS] = {key};
-    uint32_t at = stn_table_put(&checker->tables[domain], parts);
-    return at == UINT32_MAX ? NULL : &stn_table_at(&checker->tables[domain], at)->cells[0];
-}
-
-static void set_files(stn_checker *checker, stn_cell *cell, bool known, int64_t table) {
-    log_set(checker, &cell->word, (known ? 1u : 0u) | checker->epoch << 16);
-    log_set(checker, (uint64_t *)&cell->reg[0], (uint64_t)table);
-}
-
-static stn_status new_task(stn_checker *checker, const stn_plan *plan) {
-    enum { CLONE_FILES_FLAG = 0x400 };
-    int64_t child = checker->values[plan->pid_value];
-    int64_t flags = checker->values[plan->flags_value];
-    int64_t parent = checker->values[STN_VALUE_TID];
-    if (child == STN_NO_VALUE || flags == STN_NO_VALUE || parent == STN_NO_VALUE) {
-        return STN_OK;
-    }
-    stn_cell *from = engine_cell(checker, STN_DOMAIN_THREAD, parent);
-    stn_cell *to = engine_cell(checker, STN_DOMAIN_THREAD, child);
-    if (!from || !to) {
-        return STN_ENOMEM;
-    }
-    if (flags & CLONE_FILES_FLAG) {
-        bool known =
-            STN_CELL_EPOCH(from->word) == checker->epoch && STN_CELL_STATE(from->word) == 1;
-        set_files(checker, to, known, from->reg[0]);
-        return STN_OK;
-    }
-    log_set(checker, &checker->next_files, checker->next_files + 1);
-    set_files(checker, to, true, (int64_t)checker->next_files);
-    return STN_OK;
-}
-
-static stn_status step_files(stn_checker *checker, const stn_plan *plan) {
-    int64_t tid = checker->values[STN_VALUE_TID];
-    if (plan->files_act == STN_FILES_NEW_TASK) {
-        return new_task(checker, plan);
-    }
-    stn_cell *cell = tid == STN_NO_VALUE ? NULL : engine_cell(checker, STN_DOMAIN_THREAD, tid);
-    if (!cell) {
-        return tid == STN_NO_VALUE ? STN_OK : STN_ENOMEM;
-    }
-    if (plan->files_act == STN_FILES_EXEC) {
-        log_set(checker, &checker->next_files, checker->next_files + 1);
-        set_files(checker, cell, true, (int64_t)checker->next_files);
-    } else if (plan->files_act == STN_FILES_FORGET) {
-        set_files(checker, cell, false, 0);
-    } else if (STN_CELL_EPOCH(cell->word) == checker->epoch && STN_CELL_STATE(cell->word)) {
-        stn_cell *files = engine_cell(checker, STN_DOMAIN_FILES, cell->reg[0]);
-        if (!files) {
-            return STN_ENOMEM;
-        }
-        int64_t renewals = STN_CELL_EPOCH(files->word) == checker->epoch ? files->reg[0] : 0;
-        set_files(checker, files, true, renewals + 1);
-    }
-    return STN_OK;
-}
-
-/* Rules whose needs are now seen wake up, with every key unknown. */
-static void step_needs(stn_checker *checker, const stn_plan *plan) {
-    for (uint32_t i = 0; i < plan->need_count; i++) {
-        uint32_t need = plan->needs[i];
-        if (!checker->need_seen[need]) {
-            log_set(checker, &checker->need_seen[need], 1);
-            uint64_t *missing = &checker->missing[checker->rules->needs[need].rule];
-            log_set(checker, missing, *missing - 1);
-        }
-    }
-}
-
-static stn_status step_lost(stn_checker *checker, const stn_event *event) {
-    size_t need = checker->log_count + checker->running_count + LOG_PER_STEP;
-    if (stn_grow(&checker->log, &checker->log_capacity, need, sizeof *checker->log)) {
-        return STN_ENOMEM;
-    }
-    stn_checker_log(checker, &checker->epoch);
-    if (++checker->epoch > 0xffff) {
-        for (size_t i = 0; i < checker->table_count && !checker->marking; i++) {
-            stn_table_clear(&checker->tables[i]);
-        }
-        checker->epoch = 1;
-    }
-    log_set(checker, &checker->epoch_begin, event->time_ns);
-    for (size_t i = 0; i < checker->running_count; i++) {
-        log_set(checker, &checker->running[i], (uint64_t)STN_NO_VALUE);
-    }
-    return stn_checker_relive(checker);
-}
-
-/* ---- dead keys ---------------------------------------------------------------------------------
- */
-
-typedef struct sweep {
-    stn_checker *checker;
-    const stn_table *table;
-    uint32_t domain;
-    uint64_t now;
-    uint64_t older; /* keys not touched since are dropped whatever their state */
-} sweep;
-
-static bool is_dead(void *user, const stn_slot *slot, uint32_t at) {
-    const sweep *s = user;
-    stn_checker *checker = s->checker;
-    bool dead = slot->touched < s->older;
-    bool plain = true;
-    if (s->domain <= STN_DOMAIN_FILES) {
-        uint64_t word = slot->cells[0].word;
-        plain = STN_CELL_EPOCH(word) != checker->epoch || !STN_CELL_STATE(word);
-    }
-    for (uint32_t r = 0; r < checker->rule_count && plain && !dead; r++) {
-        const stn_rule *rule = checker->rules->rules[r];
-        if (rule->domain == s->domain) {
-            const stn_cell *cell = &slot->cells[rule->cell];
-            uint32_t state = STN_CELL_STATE(cell->word);
-            uint32_t absent = stn_cell_state(checker, rule, s->table, &(stn_cell){0}, s->now);
-            plain = STN_CELL_EPOCH(cell->word) != checker->epoch || state == absent;
-        }
-    }
-    dead |= plain;
-    for (uint32_t r = 0; r < checker->rule_count && dead; r++) {
-        const stn_rule *rule = checker->rules->rules[r];
-        const stn_cell *cell = &slot->cells[rule->domain == s->domain ? rule->cell : 0];
-        if (rule->domain == s->domain && checker->live[r] &&
-            STN_CELL_EPOCH(cell->word) == checker->epoch) {
-            live_remove(checker, r, cell);
-        }
-    }
-    (void)at;
-    return dead;
-}
-
-/* Time before which a quarter of the keys were last touched, by a sample of them. */
-static uint64_t old_time(const stn_table *table) {
-    uint64_t least = UINT64_MAX;
-    uint64_t sum = 0;
-    uint32_t step = table->slot_count / 1024 + 1;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < table->slot_count; i += step) {
-        const stn_slot *slot = stn_table_at(table, i);
-        if (slot->used) {
-            least = slot->touched < least ? slot->touched : least;
-            sum += slot->touched / 1024;
-            count++;
-        }
-    }
-    return count ? least + (sum / count * 1024 - least) / 2 + 1 : 0;
-}
-
-/* Before a table grows: give back what says nothing, then, past the bound, what is old. */
-static void make_room(stn_checker *checker, uint64_t now) {
-    for (size_t i = 0; i < checker->table_count; i++) {
-        stn_table *table = &checker->tables[i];
-        if (table->free_head || table->slot_count < table->sweep_at) {
-            continue;
-        }
-        sweep s = {checker, table, (uint32_t)i, now, 0};
-        stn_table_sweep(table, is_dead, &s);
-        if (table->used_count >= table->slots_max) {
-            s.older = old_time(table);
-            stn_table_sweep(table, is_dead, &s);
-            table->forgot = true;
-        }
-        /* Few freed: let it grow, else the next sweep comes too soon. */
-        if (table->used_count > table->slot_count / 4 * 3) {
-            table->sweep_at = table->slot_count + table->slot_count / 2;
-        }
-    }
-}
-
-/* ---- steps -------------------------------------------------------------------------------------
- */
+/* ---- steps ------------------------------------------------------------ */
 
 static stn_status step_event(stn_checker *checker, const stn_plan *plan, const stn_event *event,
                              bool trying) {
-    log_set(checker, &checker->now, event->time_ns);
+    stn_checker_put(checker, &checker->now, event->time_ns);
     if (!checker->begun) {
-        log_set(checker, &checker->begun, 1);
-        log_set(checker, &checker->epoch_begin, event->time_ns);
+        stn_checker_put(checker, &checker->begun, 1);
+        stn_checker_put(checker, &checker->epoch_begin, event->time_ns);
     }
     if (event->type == STN_TYPE_LOST) {
-        return step_lost(checker, event);
+        return stn_checker_step_lost(checker, event);
     }
     checker->plan = plan;
     stn_checker_fetch(checker, plan, event, checker->values);
-    step_needs(checker, plan);
+    stn_checker_step_needs(checker, plan);
     stn_status status = step_keys(checker, plan, event, trying);
     if (!status && plan->files_act) {
-        status = step_files(checker, plan);
+        status = stn_checker_step_files(checker, plan);
     }
-    note_running(checker, plan, event);
+    stn_checker_note_running(checker, plan, event);
     return status;
 }
 
@@ -755,7 +322,7 @@ static stn_status step(stn_checker *checker, const stn_event *event, bool trying
         checker->log_count = 0;
         if (checker->created) {
             checker->created = false;
-            make_room(checker, event->time_ns);
+            stn_checker_make_room(checker, event->time_ns);
         }
     }
     return status;

@@ -122,8 +122,25 @@ const stn_plan *stn_checker_plan(stn_checker *checker, uint32_t type);
 void stn_checker_fetch(const stn_checker *checker, const stn_plan *plan, const stn_event *event,
                        int64_t *values);
 /** Set a state word, keeping the live lists. @pre the log has room */
-stn_status stn_checker_set_state(stn_checker *checker, const stn_rule *rule, uint32_t rule_index,
-                                 uint32_t slot, stn_cell *cell, uint32_t state);
+stn_status stn_checker_set_state(stn_checker *checker, uint32_t rule_index, uint32_t slot,
+                                 stn_cell *cell, uint32_t state) STN_MUST_USE;
+/** Take a cell of a tracked rule out of its live list. */
+void stn_live_remove(stn_checker *checker, uint32_t rule, const stn_cell *cell);
+/** Before a table grows: give back slots of keys that say nothing, then, past the bound,
+ *  those of the oldest keys. @pre nothing is marked */
+void stn_checker_make_room(stn_checker *checker, uint64_t now);
+
+/* What the engine knows without rules (engine.c). */
+
+/** Remember which thread runs on the event's CPU after it. */
+void stn_checker_note_running(stn_checker *checker, const stn_plan *plan, const stn_event *event);
+/** Do to descriptor tables what the type does. */
+stn_status stn_checker_step_files(stn_checker *checker, const stn_plan *plan) STN_MUST_USE;
+/** Wake the rules whose needs are now all seen, with every key unknown. */
+void stn_checker_step_needs(stn_checker *checker, const stn_plan *plan);
+/** Forget every key: events were lost. */
+stn_status stn_checker_step_lost(stn_checker *checker, const stn_event *event) STN_MUST_USE;
+
 /** Does @p cond hold for these values? Missing values give @p missing. */
 bool stn_cond_holds(const stn_plan_cond *cond, const int64_t *values, const int64_t *regs,
                     bool missing);
@@ -155,6 +172,14 @@ static inline uint32_t stn_cell_state(const stn_checker *checker, const stn_rule
 
 static inline void stn_checker_log(stn_checker *checker, uint64_t *where) {
     checker->log[checker->log_count++] = (stn_log_entry){where, *where, STN_LOG_PLAIN, 0};
+}
+
+/** Set a word, logged if it changes. @pre the log has room */
+static inline void stn_checker_put(stn_checker *checker, uint64_t *where, uint64_t value) {
+    if (*where != value) {
+        stn_checker_log(checker, where);
+        *where = value;
+    }
 }
 
 static inline int64_t stn_plan_value(const stn_plan_operand *operand, const int64_t *values,
