@@ -20,7 +20,7 @@ refused() {
             [[ "$output" == *"$word"* ]] || { echo "$command: no \"$word\" in: $output"; return 1; }
         done
         [ ! -e out.csv ] && [ ! -e out.ctf ] || { echo "$command: left an output"; return 1; }
-        [ -z "$(find . -name '*standin*' -o -name '.*.tmp*' -o -name '*.part*')" ]
+        [ -z "$(find . -maxdepth 1 -name '.?*')" ] || { echo "$command: left a temporary"; return 1; }
     done
 }
 

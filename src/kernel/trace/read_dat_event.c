@@ -8,6 +8,7 @@
 
 #include "core/base/alloc.h"
 #include "kernel/trace/canon.h"
+#include "kernel/trace/syscall_args.h"
 
 /* How the bytes of a field are read. */
 typedef enum shape {
@@ -369,6 +370,30 @@ static stn_status put_field(stn_dat_events *events, const stn_dat_type *known, c
 
 /* ---- system calls, names, text --------------------------------------- */
 
+/* "args" of a raw entry becomes the arguments that the call has, by name; registers beyond
+ * them hold what happened to be there. The number stays, as in the kernel's own event. */
+static stn_status name_arguments(stn_dat_events *events, int64_t number, stn_err *err) {
+    const stn_syscall_args *args = stn_syscall_args_find(number);
+    if (!args || events->field_count != 2 || events->fields[1].kind != STN_FIELD_SEQ ||
+        events->fields[1].v.seq->count < args->count) {
+        return STN_OK;
+    }
+    const stn_seq *registers = events->fields[1].v.seq;
+    events->field_count = 1;
+    for (uint32_t i = 0; i < args->count; i++) {
+        stn_field field = {.name = stn_catalog_cstring(events->catalog, args->names[i])};
+        if (field.name == STN_NO_ID) {
+            return no_memory(err);
+        }
+        stn_syscall_args_field(args, i, registers->items[i], &field);
+        stn_status status = field_add(events, field, err);
+        if (status != STN_OK) {
+            return status;
+        }
+    }
+    return STN_OK;
+}
+
 /* The first field of a raw system call is its number. */
 static stn_status name_call(stn_dat_events *events, const stn_dat_type *known, uint64_t index,
                             stn_event *event, stn_err *err) {
@@ -395,7 +420,7 @@ static stn_status name_call(stn_dat_events *events, const stn_dat_type *known, u
         return no_memory(err);
     }
     event->type = (uint32_t)(*slot - 1);
-    return STN_OK;
+    return known->raw_enter ? name_arguments(events, number, err) : STN_OK;
 }
 
 static stn_status name_thread(stn_dat_events *events, stn_event *event, stn_err *err) {
