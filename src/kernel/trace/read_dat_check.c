@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/alloc.h"
+#include "kernel/trace/read_dat_pages.h"
+
 /* Bounds of what is plausible; a file beyond them is damaged. */
 #define CPUS_MAX      4096u
 #define SYSTEMS_MAX   100000u
@@ -13,10 +16,11 @@
 typedef struct cursor {
     FILE *file;
     uint64_t at, size;
-    bool big; /* byte order */
     bool v7;
+    bool compressed; /* the pages are */
     uint32_t cpus;
-    uint32_t page_size;
+    stn_dat_layout layout;
+    unsigned char *page; /* [layout.page_size] */
     stn_err *err;
 } cursor;
 
@@ -66,7 +70,7 @@ static stn_status take_number(cursor *c, const char *what, unsigned size, uint64
     stn_status status = take(c, what, bytes, size);
     *value = 0;
     for (unsigned i = 0; i < size && !status; i++) {
-        *value = *value << 8 | bytes[c->big ? i : size - 1 - i];
+        *value = *value << 8 | bytes[c->layout.big ? i : size - 1 - i];
     }
     return status;
 }
@@ -160,15 +164,35 @@ static stn_status check_events(cursor *c) {
     return status;
 }
 
-/* Where the pages of a CPU are. */
+/* The pages of a CPU lie in the file and each holds together. Compressed ones are left to
+ * the library. */
 static stn_status check_pages(cursor *c, uint64_t offset, uint64_t size, uint64_t cpu) {
+    uint64_t back = c->at;
     if (size > c->size || offset > c->size - size) {
         return stn_err_set(c->err, STN_EFORMAT,
                            "cut short: the data of CPU %" PRIu64 " takes %" PRIu64
                            " bytes at offset %" PRIu64 ", but the file has %" PRIu64 " bytes",
                            cpu, size, offset, c->size);
     }
-    return STN_OK;
+    uint64_t page_size = c->layout.page_size;
+    if (!c->compressed && size && offset % page_size) {
+        return stn_err_set(c->err, STN_EFORMAT,
+                           "damaged: the data of CPU %" PRIu64 " at offset %" PRIu64
+                           " does not begin at a page of %" PRIu64 " bytes",
+                           cpu, offset, page_size);
+    }
+    stn_status status = c->compressed ? STN_OK : seek(c, "a CPU's data", offset);
+    for (uint64_t done = 0; !status && !c->compressed && size - done >= page_size;
+         done += page_size) {
+        status = take(c, "a page", c->page, page_size);
+        if (!status && !stn_dat_page_check(c->page, &c->layout)) {
+            return stn_err_set(c->err, STN_EFORMAT,
+                               "damaged: the page of CPU %" PRIu64 " at offset %" PRIu64
+                               " holds an impossible length",
+                               cpu, offset + done);
+        }
+    }
+    return status ? status : seek(c, "the table of CPUs", back);
 }
 
 static stn_status check_flyrecord(cursor *c) {
@@ -376,9 +400,10 @@ static stn_status check_options7(cursor *c, uint64_t at, uint64_t *next) {
 }
 
 static stn_status check_v7(cursor *c) {
-    char text[64];
+    char text[64] = "";
     uint64_t at = 0;
     stn_status status = take_text(c, "the name of the compression", text, sizeof text);
+    c->compressed = strcmp(text, "none") != 0;
     if (!status) {
         status = take_text(c, "the version of the compression", text, sizeof text);
     }
@@ -425,7 +450,8 @@ static stn_status check_head(cursor *c) {
     if (!status) {
         status = take(c, "the size of long", &long_size, 1);
     }
-    c->big = order == 1;
+    c->layout.big = order == 1;
+    c->layout.long_size = long_size;
     if (!status) {
         status = take_number(c, "the page size", 4, &page);
     }
@@ -435,7 +461,7 @@ static stn_status check_head(cursor *c) {
     if (!status && (page < 512 || page > 1u << 26 || (page & (page - 1)))) {
         return damaged(c, "as the page size", page);
     }
-    c->page_size = (uint32_t)page;
+    c->layout.page_size = (uint32_t)page;
     return status;
 }
 
@@ -454,8 +480,13 @@ stn_status stn_dat_check(const char *path, stn_err *err) {
         status = check_head(&c);
     }
     if (!status) {
+        c.page = stn_malloc(c.layout.page_size);
+        status = c.page ? STN_OK : stn_err_set(err, STN_ENOMEM, "out of memory for a page");
+    }
+    if (!status) {
         status = c.v7 ? check_v7(&c) : check_v6(&c);
     }
+    stn_free(c.page);
     fclose(c.file);
     return status;
 }

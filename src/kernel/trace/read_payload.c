@@ -58,8 +58,10 @@ static bool key_char(char c) {
            c == '.';
 }
 
-/* The next key at or behind @p from: [at, end) and an '=' at end. at NULL if there is none. */
-static span key_next(char *from, char *end, char *floor) {
+/* The next key at or behind @p from: [at, end) and an '=' at end. at NULL if there is none.
+ * @p first: it may stand at @p from itself, else only behind a blank or a bracket. */
+static span key_next(char *from, char *end, bool first) {
+    char *floor = from;
     while (from < end) {
         char *equals = memchr(from, '=', (size_t)(end - from));
         if (!equals) {
@@ -69,7 +71,7 @@ static span key_next(char *from, char *end, char *floor) {
         while (at > floor && key_char(at[-1])) {
             at--;
         }
-        bool begins = at == floor || at[-1] == ' ' || at[-1] == '[' || at[-1] == '(';
+        bool begins = at == floor ? first : at[-1] == ' ' || at[-1] == '[' || at[-1] == '(';
         if (at < equals && begins && !(*at >= '0' && *at <= '9') && *at != '.') {
             return (span){at, equals};
         }
@@ -189,12 +191,16 @@ static stn_status parse_pairs(stn_text *text, span payload, span key, stn_err *e
             *value.end = '\0';
             stn_field field = {.kind = STN_FIELD_STR, .v.s = value.at};
             status = stn_text_put_field(text, key.at, span_size(key), field, err);
-            key = key_next(behind, payload.end, behind);
+            key = key_next(behind, payload.end, false);
             continue;
         }
-        span next = key_next(key.end + 1, payload.end, key.end + 1);
+        span next = key_next(key.end + 1, payload.end, false);
         value = (span){key.end + 1, next.at ? next.at : payload.end};
-        status = put_pair(text, key, value_trim(value, bracketed), err);
+        value = value_trim(value, bracketed);
+        if (!span_size(value)) {
+            value = (span){key.end + 1, key.end + 1}; /* its NUL must not hit the next key */
+        }
+        status = put_pair(text, key, value, err);
         key = next;
     }
     return status;
@@ -549,7 +555,7 @@ static stn_status parse_work(stn_text *text, span payload, bool *done, stn_err *
         work.end--;
     }
     *done = true;
-    span key = key_next(rest.at, rest.end, rest.at);
+    span key = key_next(rest.at, rest.end, true);
     stn_status status = PUT(text, "work", work, err);
     if (status) {
         return status;
@@ -640,7 +646,7 @@ stn_status stn_text_payload(stn_text *text, char *payload, size_t size, stn_err 
     if (status || done || !span_size(all)) {
         return status;
     }
-    span key = key_next(all.at, all.end, all.at);
+    span key = key_next(all.at, all.end, true);
     if (enters && (!key.at || span_find(all, ": "))) {
         return parse_arguments(text, all, false, err);
     }

@@ -13,6 +13,7 @@
 #include "kernel/trace/format.h"
 #include "kernel/trace/read_dat_check.h"
 #include "kernel/trace/read_dat_event.h"
+#include "kernel/trace/read_dat_trial.h"
 #include "kernel/trace/read_mark.h"
 
 /* Exported by libtracecmd but not declared in its header; absent in some versions. */
@@ -147,8 +148,6 @@ static void dat_close(void *self) {
 
 static stn_status open_handle(dat_reader *reader, const char *path, stn_trace_meta *meta,
                               stn_err *err) {
-    tracecmd_set_loglevel(TEP_LOG_NONE);
-    tep_set_loglevel(TEP_LOG_NONE);
     reader->handle = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
     if (!reader->handle) {
         return stn_err_set(err, STN_EFORMAT,
@@ -170,6 +169,11 @@ static stn_status open_handle(dat_reader *reader, const char *path, stn_trace_me
 static stn_status dat_open(void **self, const char *path, stn_catalog *catalog,
                            stn_trace_meta *meta, stn_err *err) {
     stn_status status = stn_dat_check(path, err);
+    if (!status) {
+        tracecmd_set_loglevel(TEP_LOG_NONE);
+        tep_set_loglevel(TEP_LOG_NONE);
+        status = stn_dat_trial(path, err);
+    }
     if (status) {
         return status;
     }
