@@ -1,5 +1,6 @@
 /* The command line: words in, exit code out. */
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -32,21 +33,24 @@ static int exit_code(const stn_app *app, stn_status status) {
     }
 }
 
-/* What was written to standard output must have arrived; a reader that went away
- * ("| head") is its own decision and no error worth a word. */
+/* Does nobody read standard output any more? */
+static bool reader_gone(const stn_app *app) {
+    struct pollfd out = {.fd = fileno(app->out)};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
+/* What was written to standard output must have arrived. */
 static stn_status flush(stn_app *app, stn_err *err) {
     if (fflush(app->out) == 0 && !ferror(app->out)) {
         return STN_OK;
     }
-    if (errno == EPIPE) {
-        app->refused = true;
-        return STN_EIO;
-    }
     return stn_err_set(err, STN_EIO, "standard output: %s", strerror(errno));
 }
 
+/* A reader that went away ("| head") has had enough: that is no error worth a word. */
 static void complain(const stn_app *app, const char *name, stn_status status, const stn_err *err) {
-    if (status == STN_OK || app->refused || (status == STN_ECHECK && !err->text[0])) {
+    if (status == STN_OK || (status == STN_ECHECK && !err->text[0]) ||
+        (status == STN_EIO && reader_gone(app))) {
         return;
     }
     const char *text = err->text[0] ? err->text : stn_status_name(status);
@@ -117,7 +121,7 @@ static int say(stn_app *app) {
 }
 
 int stn_cli_main(int argc, char *const *argv, FILE *out, FILE *notes) {
-    stn_app app = {out, notes, false, false};
+    stn_app app = {out, notes, false};
     if (argc < 2 || is_help(argv[1])) {
         stn_help_overview(out);
         return say(&app);

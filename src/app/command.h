@@ -81,10 +81,9 @@ typedef struct stn_example {
 
 /** What a running command has at hand. */
 typedef struct stn_app {
-    FILE *out;    /**< results */
-    FILE *notes;  /**< errors and progress */
-    bool usage;   /**< the failure is the caller's use of the command: exit 2 */
-    bool refused; /**< standard output went away: be quiet about it */
+    FILE *out;   /**< results */
+    FILE *notes; /**< errors and progress */
+    bool usage;  /**< the failure is the caller's use of the command: exit 2 */
 } stn_app;
 
 typedef struct stn_command {

@@ -58,7 +58,7 @@ static void an_input_is_never_written_over(void **state) {
         {"nothing", "nowhere/at/all", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        stn_app app = {stdout, stderr, false, false};
+        stn_app app = {stdout, stderr, false};
         stn_err err = {{0}};
         stn_status status = stn_inputs_guard(&app, cases[i].in, cases[i].out, &err);
         assert_int_equal(status, cases[i].refused ? STN_ERANGE : STN_OK);
@@ -78,7 +78,7 @@ static void the_filter_is_that_of_the_options(void **state) {
                          .format = "csv"};
     stn_selection selection;
     stn_err err = {{0}};
-    stn_app app = {stdout, stderr, false, false};
+    stn_app app = {stdout, stderr, false};
     assert_int_equal(stn_selection_init(&selection, &app, &common, &err), STN_OK);
     const stn_filter *filter = &selection.filter;
     assert_true(filter->begin_ns == 5 && filter->end_ns == 9);
