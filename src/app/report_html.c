@@ -201,5 +201,5 @@ stn_status stn_report_html(const stn_evaluation *evaluation, const stn_report_in
         }
     }
     json_decref(data);
-    return page.status;
+    return page.status ? stn_err_prepend(err, page.status, "%s", path) : STN_OK;
 }
