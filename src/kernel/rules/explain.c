@@ -95,19 +95,26 @@ static void say_cond(out *o, const stn_checker *checker, const stn_rule *rule, c
     }
 }
 
-static void say_states(out *o, const stn_rule *rule, const stn_row *row) {
-    const char *between = "";
+/* The states in which a row for this event would have held. */
+static void say_states(out *o, const stn_checker *checker, const stn_touch *touch,
+                       const stn_cell *cell) {
+    const stn_rule *rule = touch->owner;
     uint32_t said = 0;
-    for (uint32_t i = 0; i < row->from_count && said < 4; i++) {
-        if (row->from_list[i]) {
-            say(o, "%s%s", between, rule->info.states[row->from_list[i]]);
-            between = " or ";
-            said++;
+    for (uint32_t s = 1; s < rule->info.state_count; s++) {
+        bool held = false;
+        for (uint32_t r = 0; r < touch->row_count && !held; r++) {
+            const stn_plan_row *row = &touch->rows[r];
+            held = stn_row_accepts(row, s);
+            for (uint32_t i = 0; i < row->where_count && held; i++) {
+                held = stn_cond_holds(&row->where[i], checker->values, cell->reg, false);
+            }
         }
+        if (held && said < 4) {
+            say(o, "%s%s", said ? " or " : "", rule->info.states[s]);
+        }
+        said += held;
     }
-    if (row->from_count > said + 1) {
-        say(o, " or others");
-    }
+    say(o, "%s", said > 4 ? " or others" : said ? "" : "no such event");
 }
 
 static void say_key(out *o, const stn_checker *checker, const stn_touch *touch) {
@@ -147,7 +154,7 @@ void stn_checker_explain(const stn_checker *checker, const stn_touch *touch,
     }
     say(&o, "; expected ");
     if (!in_state) {
-        say_states(&o, rule, near->row);
+        say_states(&o, checker, touch, cell);
         return;
     }
     const char *between = "";
