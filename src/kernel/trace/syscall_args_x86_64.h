@@ -347,7 +347,7 @@
     X(466, 4, "dxhx", "dfd", "pathname", "at_flags", "name") \
     X(467, 5, "dxhxw", "dfd", "filename", "flags", "uattr", "usize") \
     X(468, 5, "dxxwh", "dfd", "filename", "ufattr", "usize", "at_flags") \
-    X(469, 5, "dxxwh", "dfd", "filename", "ufattr", "usize", "at_flags") \
+    X(469, 5, "dxxwh", "dfd", "filename", "ufattr", "usize", "at_flags")
 
 /* clang-format on */
 #endif
