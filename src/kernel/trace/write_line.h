@@ -32,7 +32,7 @@ static inline void stn_line_clear(stn_line *text) {
 }
 
 static inline void stn_line_bytes(stn_line *text, const char *bytes, size_t size) {
-    if (stn_line_reserve(text, size)) {
+    if (size && stn_line_reserve(text, size)) {
         memcpy(text->bytes + text->size, bytes, size);
         text->size += size;
     }

@@ -59,7 +59,7 @@ typedef struct duck_result {
     X(uint64_t, vector_size, (void))
 
 typedef struct duck_api {
-#define X(result, name, arguments) result(*name) arguments;
+#define X(result, name, arguments) result(*name) arguments; // NOLINT(bugprone-macro-parentheses)
     DUCK_FUNCTIONS(X)
 #undef X
     bool loaded;

@@ -163,7 +163,7 @@ static bool name_free(const stn_tsdl_class *class, uint32_t index, const char *n
 
 static bool member_name(stn_tsdl_class *class, uint32_t index, const char *event,
                         const char *canonical) {
-    char name[NAME_SIZE];
+    char name[NAME_SIZE] = "";
     identifier(stn_lttng_field(event, canonical), name);
     size_t size = strlen(name);
     bool is_free = name_free(class, index, name);
