@@ -229,7 +229,7 @@ static stn_status add_source(ctf_reader *reader, const bt_component_class_source
                                              BT_LOGGING_LEVEL_NONE,
                                              &source) != BT_GRAPH_ADD_COMPONENT_STATUS_OK ||
                !connect_source(reader, source)) {
-        status = library_error(err, "libbabeltrace2 does not take the trace");
+        status = library_error(err, "libbabeltrace2 does not understand the metadata");
         if (reader->folder_count > 1) {
             status = stn_err_prepend(err, status, "%s", reader->folders[index]);
         }
@@ -448,6 +448,8 @@ static stn_status add_loss(ctf_reader *reader, const bt_stream *stream, uint64_t
         return no_memory(err);
     }
     reader->losses[reader->loss_count++] = next;
+    /* From the loss's beginning on nobody knows who runs there, until a switch says it. */
+    stn_threads_forget(&reader->threads, next.loss.cpu);
     return STN_OK;
 }
 
