@@ -1,0 +1,336 @@
+/* Drawing. Threads and instances first, because other fields are told by them. */
+#include "kernel/synth/attr.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "kernel/synth/pick.h"
+
+enum { TRIES = 4, TID_WRAP = 4194304, TID_FIRST = 300 };
+
+typedef struct drawing {
+    const stn_attr *attr;
+    stn_world *world;
+    stn_draft *draft;
+    const stn_vtype *type;
+    stn_rng *rng;
+    stn_subject subject;
+} drawing;
+
+/* ---- values -------------------------------------------------------------------- */
+
+uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source,
+                              stn_val told, uint64_t *out) {
+    uint64_t hash = stn_chain_mix(STN_TABLE_VALUE * 0x9e3779b97f4a7c15u,
+                                  (uint64_t)type << 8 | field);
+    out[0] = hash;
+    if (source->kind == STN_SOURCE_NONE) {
+        return 1;
+    }
+    out[1] = stn_chain_mix(hash, stn_val_word(told));
+    return 2;
+}
+
+static stn_val binned(const drawing *d, uint32_t bin, uint8_t kind) {
+    bool negative = bin >= STN_STEP_SYMBOLS;
+    uint64_t size = stn_step_draw(negative ? bin - STN_STEP_SYMBOLS : bin, d->rng);
+    return (stn_val){.v = negative ? -(int64_t)(size & INT64_MAX) : (int64_t)size, .kind = kind};
+}
+
+static stn_val draw_value(drawing *d, uint16_t field) {
+    const stn_attr_field *how =
+        &d->attr->fields[(size_t)d->draft->type * STN_VFIELD_MAX + field];
+    stn_val told = stn_source_value(d->world, &how->source, d->draft, &d->subject, field);
+    uint64_t rungs[2];
+    uint32_t count =
+        stn_attr_value_rungs(d->draft->type, field, &how->source, told, rungs);
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t symbol = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+        if (symbol == STN_VALUE_COPY && told.kind != STN_VAL_NONE) {
+            told.kind = told.kind == STN_FIELD_STR ? STN_FIELD_STR : how->kind;
+            return told;
+        }
+        if (symbol != STN_VALUE_COPY && symbol < STN_VALUE_EXACT) {
+            return binned(d, symbol - STN_VALUE_BIN, how->kind);
+        }
+        if (symbol >= STN_VALUE_EXACT && symbol - STN_VALUE_EXACT < d->attr->value_count) {
+            return d->attr->values[symbol - STN_VALUE_EXACT];
+        }
+        if (symbol == STN_CHAIN_NONE) {
+            break;
+        }
+    }
+    return (stn_val){.v = 0, .kind = how->kind};
+}
+
+/* ---- threads -------------------------------------------------------------------- */
+
+static stn_val tid_val(int64_t tid) {
+    return (stn_val){.v = tid, .kind = STN_FIELD_INT};
+}
+
+/* A tid that no thread bears. */
+static int32_t fresh_tid(stn_world *world) {
+    int32_t tid = world->next_tid;
+    while (tid >= TID_WRAP || stn_world_thread(world, tid, 0) != STN_WORLD_NONE) {
+        tid = tid >= TID_WRAP ? TID_FIRST : tid + 1;
+    }
+    world->next_tid = tid + 1;
+    return tid;
+}
+
+static uint32_t from_list(drawing *d, uint16_t field, uint32_t relation) {
+    stn_age age = d->attr->fields[(size_t)d->draft->type * STN_VFIELD_MAX + field].age;
+    uint64_t rungs[3];
+    uint32_t count = stn_pick_rungs(d->world, STN_TABLE_AGE, d->draft, field, relation,
+                                    d->subject.current, rungs);
+    uint32_t rank = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+    rank = rank == STN_CHAIN_NONE ? 0 : rank;
+    count = stn_pick_rungs(d->world, STN_TABLE_COMM, d->draft, field, relation,
+                           d->subject.current, rungs);
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t comm = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+        comm = i + 1 < TRIES && comm != STN_CHAIN_NONE ? comm : STN_WORLD_NONE;
+        uint32_t found =
+            stn_pick_thread(d->world, relation, d->draft->cpu, comm, rank, age);
+        if (found != STN_WORLD_NONE || comm == STN_WORLD_NONE) {
+            return found;
+        }
+    }
+    return STN_WORLD_NONE;
+}
+
+/* Index of the thread that the relation means; STN_WORLD_NONE if there is none. */
+static uint32_t related(drawing *d, uint16_t field, uint32_t relation) {
+    const stn_cpu *cpu = &d->world->cpus[d->draft->cpu];
+    switch (relation) {
+    case STN_PICK_SELF:
+        return d->subject.current;
+    case STN_PICK_CHILD:
+        return d->world->threads[d->subject.current].child;
+    case STN_PICK_LAST:
+        return cpu->last_tid > 0 ? stn_world_thread(d->world, cpu->last_tid, d->draft->cpu)
+                                 : STN_WORLD_NONE;
+    case STN_PICK_OWNER:
+        return cpu->last_owner > 0 ? stn_world_thread(d->world, cpu->last_owner, d->draft->cpu)
+                                   : STN_WORLD_NONE;
+    case STN_PICK_IDLE:
+        return d->draft->cpu;
+    default:
+        return from_list(d, field, relation);
+    }
+}
+
+static bool draw_child(drawing *d, uint16_t field) {
+    if (d->world->live_threads > 2 * d->attr->thread_limit + 64) {
+        return false;
+    }
+    d->draft->vals[field] = tid_val(fresh_tid(d->world));
+    return true;
+}
+
+static bool draw_thread(drawing *d, uint16_t field) {
+    uint64_t rungs[3];
+    bool ready = stn_world_list(d->world, d->draft->cpu, STN_THREAD_READY)->count > 0;
+    uint32_t count = stn_pick_rungs(d->world, STN_TABLE_PICK, d->draft, field, ready,
+                                    d->subject.current, rungs);
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+        if (relation == STN_PICK_LITERAL) {
+            d->draft->vals[field] = draw_value(d, field);
+            return true;
+        }
+        if (relation == STN_PICK_FRESH) {
+            return draw_child(d, field);
+        }
+        if (relation >= STN_PICK_SYMBOLS) {
+            return false;
+        }
+        uint32_t index = related(d, field, relation);
+        if (index != STN_WORLD_NONE && d->world->threads[index].used) {
+            d->draft->vals[field] = tid_val(d->world->threads[index].tid);
+            d->subject.thread = d->subject.thread == STN_WORLD_NONE ? index : d->subject.thread;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- instances ------------------------------------------------------------------- */
+
+/* Values for a key that names no instance so far. */
+static bool draw_fresh(drawing *d, const stn_type_key *key) {
+    uint32_t scope =
+        stn_instance_scope(d->world, key->domain, d->draft->cpu, d->subject.current);
+    for (int i = 0; i < 2 * TRIES; i++) {
+        stn_val parts[STN_KEY_FIELDS];
+        for (uint8_t j = 0; j < key->field_count; j++) {
+            parts[j] = d->draft->vals[key->fields[j]] = draw_value(d, key->fields[j]);
+        }
+        if (stn_instance_find(d->world, key->domain, scope, parts, key->field_count) ==
+            STN_WORLD_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool take_instance(drawing *d, const stn_type_key *key, uint32_t index) {
+    const stn_instance *instance = &d->world->instances[index];
+    if (instance->part_count != key->field_count) {
+        return false;
+    }
+    for (uint8_t j = 0; j < key->field_count; j++) {
+        d->draft->vals[key->fields[j]] = instance->parts[j];
+    }
+    d->subject.instance = d->subject.instance == STN_WORLD_NONE ? index : d->subject.instance;
+    return true;
+}
+
+static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
+    uint32_t current = d->subject.current;
+    uint64_t rungs[3];
+    uint32_t count =
+        stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0, current, rungs);
+    for (int i = 0; i < TRIES; i++) {
+        uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+        if (relation == STN_CHAIN_NONE) {
+            return false;
+        }
+        if (relation == STN_KEY_FRESH) {
+            return draw_fresh(d, key);
+        }
+        uint64_t ages[3];
+        uint32_t age_count = stn_pick_rungs(d->world, STN_TABLE_KEY_AGE, d->draft, number,
+                                            relation, current, ages);
+        uint32_t rank = relation == STN_KEY_LAST
+                            ? 0
+                            : stn_chain_draw(&d->attr->chain, ages, age_count, d->rng);
+        uint32_t index =
+            stn_key_pick(d->world, d->draft, key->domain, current, relation,
+                         rank == STN_CHAIN_NONE ? 0 : rank,
+                         d->attr->key_age[d->draft->type][number]);
+        if (index != STN_WORLD_NONE && take_instance(d, key, index)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+static bool draw_named(drawing *d) {
+    for (uint16_t i = 0; i < d->type->field_count; i++) {
+        d->draft->vals[i] = (stn_val){.kind = STN_VAL_NONE};
+    }
+    for (uint16_t i = 0; i < d->type->field_count; i++) {
+        switch (d->type->fields[i].means) {
+        case STN_MEANS_SELF:
+            d->draft->vals[i] = tid_val(d->draft->tid);
+            break;
+        case STN_MEANS_NEXT:
+        case STN_MEANS_THREAD:
+        case STN_MEANS_CHILD:
+            if (!draw_thread(d, i)) {
+                return false;
+            }
+            break;
+        default:
+            break;
+        }
+    }
+    const stn_type_keys *keys = &d->attr->domains->types[d->draft->type];
+    for (uint8_t k = 0; k < keys->count; k++) {
+        if (!draw_key(d, k, &keys->keys[k])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void draw_rest(drawing *d) {
+    const stn_thread *threads = d->world->threads;
+    for (uint16_t i = 0; i < d->type->field_count; i++) {
+        uint32_t comm = STN_WORLD_NONE;
+        switch (d->type->fields[i].means) {
+        case STN_MEANS_VALUE:
+            d->draft->vals[i] = draw_value(d, i);
+            break;
+        case STN_MEANS_NEW_COMM:
+            d->draft->vals[i] = draw_value(d, i);
+            if (d->draft->vals[i].kind == STN_FIELD_STR && d->draft->comm != STN_WORLD_NONE) {
+                d->draft->comm = (uint32_t)d->draft->vals[i].v;
+            }
+            break;
+        case STN_MEANS_SELF_COMM:
+            comm = threads[d->subject.current].comm;
+            break;
+        case STN_MEANS_THREAD_COMM:
+            comm = d->subject.thread == STN_WORLD_NONE ? threads[d->subject.current].comm
+                                                       : threads[d->subject.thread].comm;
+            break;
+        default:
+            break;
+        }
+        if (comm != STN_WORLD_NONE) {
+            d->draft->vals[i] = (stn_val){.v = comm, .kind = STN_FIELD_STR};
+        }
+    }
+}
+
+bool stn_attr_propose(const stn_attr *attr, stn_world *world, stn_draft *draft, stn_rng *rng) {
+    uint32_t current = world->cpus[draft->cpu].thread;
+    current = current == STN_WORLD_NONE ? draft->cpu : current;
+    drawing d = {.attr = attr,
+                 .world = world,
+                 .draft = draft,
+                 .type = &attr->vocab->types[draft->type],
+                 .rng = rng,
+                 .subject = {current, STN_WORLD_NONE, STN_WORLD_NONE}};
+    draft->tid = world->threads[current].tid;
+    draft->comm = world->threads[current].comm;
+    draft->val_count = d.type->field_count;
+    if (!draw_named(&d)) {
+        return false;
+    }
+    draw_rest(&d);
+    return true;
+}
+
+stn_status stn_attr_begin(const stn_attr *attr, stn_world *world, stn_rng *rng) {
+    const stn_start *start = &attr->starts[stn_rng_below(rng, attr->start_count)];
+    for (size_t i = 0; i < start->count; i++) {
+        const stn_start_thread *from = &start->threads[i];
+        uint16_t cpu = from->cpu < world->cpu_count ? from->cpu : 0;
+        uint32_t index = stn_world_meet(world, from->tid, from->comm, cpu);
+        if (index == STN_WORLD_NONE) {
+            return STN_ENOMEM;
+        }
+        if (from->running && world->cpus[cpu].thread == STN_WORLD_NONE) {
+            stn_world_place(world, cpu, index);
+        }
+    }
+    for (uint16_t i = 0; i < world->cpu_count; i++) {
+        if (world->cpus[i].thread == STN_WORLD_NONE) {
+            stn_world_place(world, i, i); /* the idle thread */
+        }
+    }
+    return STN_OK;
+}
+
+uint64_t stn_attr_parameters(const stn_attr *attr) {
+    return attr->chain.next_count + attr->value_count;
+}
+
+void stn_attr_fini(stn_attr *attr) {
+    for (uint32_t i = 0; i < attr->start_count; i++) {
+        stn_free(attr->starts[i].threads);
+    }
+    stn_free(attr->starts);
+    stn_free(attr->slots.of);
+    stn_free(attr->fields);
+    stn_free(attr->key_age);
+    stn_free(attr->values);
+    stn_chain_fini(&attr->chain);
+    *attr = (stn_attr){0};
+}

@@ -1,0 +1,634 @@
+/* Learning attributes, three walks over the training runs:
+ *   1. starts: who was there when a run began;
+ *   2. survey: which values are frequent enough to be kept exactly, which source tells most
+ *      about each field, how ages are best counted - on a sample of each type's events;
+ *   3. count: fill the tables.
+ * A source is judged by the bits that an adaptive code needs for the sample, so a source that
+ * only splits the counts loses on its own. */
+#include <math.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+#include "kernel/synth/attr.h"
+#include "kernel/synth/pick.h"
+
+enum {
+    CANDIDATES = 32,
+    SAMPLES = 1024,
+    EXACT_ANY = 192,  /* distinct values of a field that are all kept exactly */
+    EXACT_SHARE = 400 /* beyond: those with at least 1/400 of its cases */
+};
+
+typedef struct sample {
+    uint64_t value;
+    uint64_t told[CANDIDATES]; /* word of each candidate; the top bit: it equals the value */
+} sample;
+
+typedef struct field_survey {
+    stn_source candidates[CANDIDATES];
+    uint32_t candidate_count;
+    sample *samples;
+    size_t count, capacity;
+    uint64_t seen; /* cases so far */
+    uint64_t distinct;
+    uint64_t kinds[STN_FIELD_SEQ + 1];
+    uint64_t newest[STN_AGES], ages; /* cases with age 0, by way of counting */
+} field_survey;
+
+typedef struct learner {
+    stn_attr *attr;
+    stn_vocab *vocab;
+    const stn_domains *domains;
+    stn_world *world; /* of the walk */
+    stn_runs *runs;
+    field_survey *surveys; /* [types][STN_VFIELD_MAX] */
+    stn_map values;        /* hash of (type, field, value) -> count, then index + 1 */
+    stn_chain_builder cases;
+    size_t value_capacity;
+    uint64_t (*key_newest)[STN_TYPE_KEYS][STN_AGES];
+    stn_start *start; /* of the run being walked */
+} learner;
+
+/* ---- walking ----------------------------------------------------------------------- */
+
+static void find_subject(learner *l, const stn_draft *draft, stn_subject *subject) {
+    const stn_vtype *type = &l->vocab->types[draft->type];
+    subject->thread = subject->instance = STN_WORLD_NONE;
+    for (uint16_t i = 0; i < type->field_count && subject->thread == STN_WORLD_NONE; i++) {
+        uint8_t means = type->fields[i].means;
+        const stn_val *val = &draft->vals[i];
+        if ((means == STN_MEANS_THREAD || means == STN_MEANS_NEXT || means == STN_MEANS_CHILD) &&
+            val->kind != STN_VAL_NONE && val->kind != STN_FIELD_STR && val->v >= 0) {
+            subject->thread = stn_world_thread(l->world, (int32_t)val->v, draft->cpu);
+        }
+    }
+    const stn_type_keys *keys = &l->domains->types[draft->type];
+    for (uint8_t k = 0; k < keys->count && subject->instance == STN_WORLD_NONE; k++) {
+        stn_val parts[STN_KEY_FIELDS];
+        for (uint8_t j = 0; j < keys->keys[k].field_count; j++) {
+            parts[j] = draft->vals[keys->keys[k].fields[j]];
+        }
+        subject->instance = stn_instance_find(
+            l->world, keys->keys[k].domain,
+            stn_instance_scope(l->world, keys->keys[k].domain, draft->cpu, subject->current),
+            parts, keys->keys[k].field_count);
+    }
+}
+
+static stn_status walk(learner *l, stn_walk_fn visit) {
+    return stn_walk(l->vocab, l->domains, &l->attr->slots, l->attr->cpu_count, l->runs, visit, l);
+}
+
+static void see_threads(learner *l, stn_walk_step *step, stn_subject *subject) {
+    l->world = step->world;
+    l->start = &l->attr->starts[step->run];
+    if (step->world->live_threads > l->attr->thread_limit) {
+        l->attr->thread_limit = step->world->live_threads;
+    }
+    subject->current = step->current;
+    if (step->current != STN_WORLD_NONE) {
+        find_subject(l, step->draft, subject);
+    }
+}
+
+/* ---- 1. starts ------------------------------------------------------------------------ */
+
+static stn_start_thread *started(stn_start *start, int32_t tid) {
+    for (size_t i = 0; i < start->count; i++) {
+        if (start->threads[i].tid == tid) {
+            return &start->threads[i];
+        }
+    }
+    return NULL;
+}
+
+static stn_status start_add(learner *l, int32_t tid, uint32_t comm, uint16_t cpu, bool running) {
+    stn_start *start = l->start;
+    if (stn_grow(&start->threads, &start->capacity, start->count + 1, sizeof *start->threads) !=
+        STN_OK) {
+        return STN_ENOMEM;
+    }
+    start->threads[start->count++] = (stn_start_thread){tid, comm, cpu, running};
+    return STN_OK;
+}
+
+static stn_status visit_start(void *user, stn_walk_step *step) {
+    learner *l = user;
+    const stn_draft *draft = step->draft;
+    stn_subject subject;
+    see_threads(l, step, &subject);
+    const stn_vtype *type = &l->vocab->types[draft->type];
+    uint32_t index = stn_world_thread(l->world, draft->tid, draft->cpu);
+    bool first = l->world->cpus[draft->cpu].thread == STN_WORLD_NONE;
+    if (draft->tid > 0 && index == STN_WORLD_NONE &&
+        start_add(l, draft->tid, draft->comm, draft->cpu, first) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    if (index != STN_WORLD_NONE && draft->tid > 0 &&
+        l->world->threads[index].comm == STN_WORLD_NONE) {
+        stn_start_thread *known = started(l->start, draft->tid);
+        if (known) {
+            known->comm = draft->comm;
+        }
+    }
+    for (uint16_t i = 0; i < type->field_count; i++) {
+        uint8_t means = type->fields[i].means;
+        const stn_val *val = &draft->vals[i];
+        if ((means == STN_MEANS_THREAD || means == STN_MEANS_NEXT) &&
+            val->kind != STN_VAL_NONE && val->kind != STN_FIELD_STR && val->v > 0 &&
+            val->v != draft->tid && val->v <= INT32_MAX &&
+            stn_world_thread(l->world, (int32_t)val->v, draft->cpu) == STN_WORLD_NONE &&
+            !started(l->start, (int32_t)val->v) &&
+            start_add(l, (int32_t)val->v, STN_WORLD_NONE, draft->cpu, false) != STN_OK) {
+            return STN_ENOMEM;
+        }
+    }
+    return STN_OK;
+}
+
+/* Threads that never ran have no name and are of no use. */
+static void drop_nameless(stn_attr *attr) {
+    for (uint32_t i = 0; i < attr->start_count; i++) {
+        stn_start *start = &attr->starts[i];
+        size_t kept = 0;
+        for (size_t j = 0; j < start->count; j++) {
+            if (start->threads[j].comm != STN_WORLD_NONE) {
+                start->threads[kept++] = start->threads[j];
+            }
+        }
+        start->count = kept;
+    }
+}
+
+/* ---- 2. survey ------------------------------------------------------------------------- */
+
+static uint64_t value_hash(stn_val val) {
+    return stn_chain_mix(val.kind == STN_FIELD_STR ? 5 : 7, (uint64_t)val.v);
+}
+
+static uint64_t value_key(uint32_t type, uint16_t field, stn_val val) {
+    return stn_chain_mix(value_hash(val), (uint64_t)type << 8 | field);
+}
+
+static stn_status survey_value(learner *l, const stn_draft *draft, const stn_subject *subject,
+                               uint16_t field) {
+    field_survey *survey = &l->surveys[(size_t)draft->type * STN_VFIELD_MAX + field];
+    stn_val val = draft->vals[field];
+    uint64_t stride = l->vocab->types[draft->type].count / SAMPLES + 1;
+    bool added;
+    uint64_t *count = stn_map_put(&l->values, value_key(draft->type, field, val), &added);
+    if (!count) {
+        return STN_ENOMEM;
+    }
+    ++*count;
+    survey->distinct += added;
+    survey->kinds[val.kind]++;
+    if (survey->seen++ % stride != 0) {
+        return STN_OK;
+    }
+    if (survey->seen == 1) {
+        survey->candidate_count = stn_source_candidates(l->vocab, draft->type, field,
+                                                        survey->candidates, CANDIDATES);
+    }
+    if (stn_grow(&survey->samples, &survey->capacity, survey->count + 1, sizeof(sample)) !=
+        STN_OK) {
+        return STN_ENOMEM;
+    }
+    sample *out = &survey->samples[survey->count++];
+    out->value = value_hash(val);
+    for (uint32_t i = 0; i < survey->candidate_count; i++) {
+        stn_val told = stn_source_value(l->world, &survey->candidates[i], draft, subject, field);
+        bool equal = told.kind != STN_VAL_NONE && stn_val_equal(told, val);
+        out->told[i] = (stn_val_word(told) & (UINT64_MAX >> 1)) | (uint64_t)equal << 63;
+    }
+    return STN_OK;
+}
+
+static void survey_thread(learner *l, const stn_draft *draft, const stn_subject *subject,
+                          uint16_t field) {
+    field_survey *survey = &l->surveys[(size_t)draft->type * STN_VFIELD_MAX + field];
+    uint8_t means = l->vocab->types[draft->type].fields[field].means;
+    int64_t tid = draft->vals[field].v;
+    uint32_t index = stn_world_thread(l->world, (int32_t)tid, draft->cpu);
+    uint32_t relation =
+        stn_pick_relation(l->world, draft, means, subject->current, index, tid);
+    if (relation < STN_PICK_STATE || index == STN_WORLD_NONE) {
+        return;
+    }
+    bool here = (relation - STN_PICK_STATE) % 2;
+    for (stn_age age = 0; age < STN_AGE_DUE; age++) {
+        survey->newest[age] += stn_pick_age(l->world, index, draft->cpu, here, age) == 0;
+    }
+}
+
+static uint32_t key_instance(learner *l, const stn_draft *draft, const stn_subject *subject,
+                             const stn_type_key *key, bool *whole) {
+    stn_val parts[STN_KEY_FIELDS];
+    *whole = true;
+    for (uint8_t j = 0; j < key->field_count; j++) {
+        parts[j] = draft->vals[key->fields[j]];
+        *whole &= parts[j].kind != STN_VAL_NONE;
+    }
+    uint32_t scope =
+        stn_instance_scope(l->world, key->domain, draft->cpu, subject->current);
+    return stn_instance_find(l->world, key->domain, scope, parts, key->field_count);
+}
+
+static void survey_key(learner *l, const stn_draft *draft, const stn_subject *subject,
+                       uint8_t number) {
+    const stn_type_key *key = &l->domains->types[draft->type].keys[number];
+    bool whole;
+    uint32_t index = key_instance(l, draft, subject, key, &whole);
+    uint32_t relation =
+        stn_key_relation(l->world, draft, key->domain, subject->current, index);
+    if (!whole || relation < STN_KEY_STATE) {
+        return;
+    }
+    for (stn_age age = 0; age < STN_AGES; age++) {
+        l->key_newest[draft->type][number][age] +=
+            stn_key_age(l->world, draft, key->domain, subject->current, index, age) == 0;
+    }
+}
+
+static stn_status visit_survey(void *user, stn_walk_step *step) {
+    learner *l = user;
+    const stn_draft *draft = step->draft;
+    stn_subject about, *subject = &about;
+    see_threads(l, step, subject);
+    const stn_vtype *type = &l->vocab->types[draft->type];
+    for (uint16_t i = 0; i < type->field_count; i++) {
+        uint8_t means = type->fields[i].means;
+        if (draft->vals[i].kind == STN_VAL_NONE) {
+            continue;
+        }
+        if (means == STN_MEANS_THREAD || means == STN_MEANS_NEXT) {
+            survey_thread(l, draft, subject, i);
+        }
+        if (survey_value(l, draft, subject, i) != STN_OK) {
+            return STN_ENOMEM;
+        }
+    }
+    for (uint8_t k = 0; k < l->domains->types[draft->type].count; k++) {
+        survey_key(l, draft, subject, k);
+    }
+    return STN_OK;
+}
+
+/* Bits of the sample in an adaptive code, given candidate @p number (-1: no source). */
+static stn_status code_length(const field_survey *survey, int number, stn_map *counts,
+                              double *bits) {
+    double total = 0;
+    uint64_t n0 = 0, u0 = 0;
+    stn_map_clear(counts);
+    for (size_t i = 0; i < survey->count; i++) {
+        const sample *s = &survey->samples[i];
+        uint64_t told = number < 0 ? 0 : s->told[number];
+        uint64_t symbol = told >> 63 ? 1 : s->value;
+        uint64_t context = stn_chain_mix(3, told & (UINT64_MAX >> 1));
+        bool new0;
+        uint64_t *c0 = stn_map_put(counts, stn_chain_mix(11, symbol), &new0);
+        if (!c0) {
+            return STN_ENOMEM;
+        }
+        double p = ((double)*c0 + (double)u0 / 1024.0 + 1e-3) / ((double)(n0 + u0) + 1.0);
+        ++*c0;
+        u0 += new0;
+        n0++;
+        if (number >= 0) {
+            bool fresh;
+            uint64_t *n = stn_map_put(counts, context, NULL);
+            uint64_t cases = n ? (*n)++ : 0;
+            uint64_t *u = stn_map_put(counts, stn_chain_mix(context, 1), NULL);
+            uint64_t kinds = u ? *u : 0;
+            uint64_t *c = stn_map_put(counts, stn_chain_mix(context, symbol ^ 0x77), &fresh);
+            if (!n || !u || !c) {
+                return STN_ENOMEM;
+            }
+            if (cases > 0) {
+                p = ((double)*c + (double)kinds * p) / (double)(cases + kinds);
+            }
+            ++*c;
+            u = stn_map_get(counts, stn_chain_mix(context, 1));
+            *u += fresh;
+        }
+        total -= log2(p);
+    }
+    *bits = total;
+    return STN_OK;
+}
+
+static stn_status choose_source(const field_survey *survey, stn_map *counts, stn_source *out) {
+    double best, bits;
+    *out = (stn_source){.kind = STN_SOURCE_NONE};
+    if (code_length(survey, -1, counts, &best) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    best = best * 0.98 - 16;
+    for (uint32_t i = 0; i < survey->candidate_count && best > 0; i++) {
+        if (code_length(survey, (int)i, counts, &bits) != STN_OK) {
+            return STN_ENOMEM;
+        }
+        if (bits < best) {
+            best = bits;
+            *out = survey->candidates[i];
+        }
+    }
+    return STN_OK;
+}
+
+static uint8_t number_kind(const field_survey *survey) {
+    uint8_t best = STN_FIELD_INT;
+    for (uint8_t k = STN_FIELD_INT; k <= STN_FIELD_REAL; k++) {
+        best = survey->kinds[k] > survey->kinds[best] ? k : best;
+    }
+    return best;
+}
+
+static stn_status choose(learner *l) {
+    stn_map counts = {0};
+    stn_status status = STN_OK;
+    for (uint32_t t = 0; t < l->vocab->type_count && status == STN_OK; t++) {
+        for (uint16_t f = 0; f < l->vocab->types[t].field_count && status == STN_OK; f++) {
+            field_survey *survey = &l->surveys[(size_t)t * STN_VFIELD_MAX + f];
+            stn_attr_field *field = &l->attr->fields[(size_t)t * STN_VFIELD_MAX + f];
+            field->kind = number_kind(survey);
+            field->age = survey->newest[STN_AGE_OLDEST] > survey->newest[STN_AGE_NEWEST];
+            status = choose_source(survey, &counts, &field->source);
+            stn_free(survey->samples);
+            survey->samples = NULL;
+        }
+        for (int k = 0; k < STN_TYPE_KEYS; k++) {
+            const uint64_t *newest = l->key_newest[t][k];
+            uint8_t best = STN_AGE_NEWEST;
+            best = newest[STN_AGE_OLDEST] > newest[best] ? STN_AGE_OLDEST : best;
+            best = newest[STN_AGE_DUE] > newest[best] ? STN_AGE_DUE : best;
+            l->attr->key_age[t][k] = best;
+        }
+    }
+    stn_map_fini(&counts);
+    return status;
+}
+
+/* Give slots to the fields that some source remembers. */
+static void assign_slots(stn_attr *attr) {
+    size_t count = (size_t)attr->vocab->type_count * STN_VFIELD_MAX;
+    memset(attr->slots.of, 0xff, count * sizeof *attr->slots.of);
+    attr->slots.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const stn_source *source = &attr->fields[i].source;
+        if (source->kind == STN_SOURCE_THREAD || source->kind == STN_SOURCE_CPU) {
+            uint16_t *slot =
+                &attr->slots.of[(size_t)source->type * STN_VFIELD_MAX + source->index];
+            if (*slot == STN_SLOT_NONE) {
+                *slot = (uint16_t)attr->slots.count++;
+            }
+        }
+    }
+}
+
+/* ---- 3. count ----------------------------------------------------------------------------- */
+
+/* Index of an exact value, adding it at its first use; UINT32_MAX: it goes to a bin. */
+static stn_status exact_index(learner *l, const stn_draft *draft, uint16_t field, uint32_t *out) {
+    const field_survey *survey = &l->surveys[(size_t)draft->type * STN_VFIELD_MAX + field];
+    stn_val val = draft->vals[field];
+    uint64_t *count = stn_map_get(&l->values, value_key(draft->type, field, val));
+    uint64_t cases = count ? *count & UINT32_MAX : 0;
+    *out = UINT32_MAX;
+    bool exact = val.kind == STN_FIELD_STR || val.kind == STN_FIELD_REAL ||
+                 survey->distinct <= EXACT_ANY || cases * EXACT_SHARE >= survey->seen;
+    if (!count || !exact) {
+        return STN_OK;
+    }
+    if (*count >> 32 == 0) {
+        if (stn_grow(&l->attr->values, &l->value_capacity, l->attr->value_count + 1u,
+                     sizeof *l->attr->values) != STN_OK) {
+            return STN_ENOMEM;
+        }
+        l->attr->values[l->attr->value_count++] = val;
+        *count |= (uint64_t)l->attr->value_count << 32;
+    }
+    *out = (uint32_t)(*count >> 32) - 1;
+    return STN_OK;
+}
+
+static stn_status add_rungs(learner *l, const uint64_t *rungs, uint32_t count, uint32_t symbol) {
+    for (uint32_t i = 0; i < count; i++) {
+        if (stn_chain_add(&l->cases, rungs[i], symbol) != STN_OK) {
+            return STN_ENOMEM;
+        }
+    }
+    return STN_OK;
+}
+
+static stn_status count_value(learner *l, const stn_draft *draft, const stn_subject *subject,
+                              uint16_t field) {
+    const stn_attr_field *how = &l->attr->fields[(size_t)draft->type * STN_VFIELD_MAX + field];
+    stn_val val = draft->vals[field];
+    stn_val told = stn_source_value(l->world, &how->source, draft, subject, field);
+    uint64_t rungs[2];
+    uint32_t count = stn_attr_value_rungs(draft->type, field, &how->source, told, rungs);
+    uint32_t symbol = STN_VALUE_COPY, index;
+    if (told.kind == STN_VAL_NONE || !stn_val_equal(told, val)) {
+        if (exact_index(l, draft, field, &index) != STN_OK) {
+            return STN_ENOMEM;
+        }
+        if (index != UINT32_MAX) {
+            symbol = STN_VALUE_EXACT + index;
+        } else {
+            uint64_t size = val.v < 0 ? 0 - (uint64_t)val.v : (uint64_t)val.v;
+            symbol = STN_VALUE_BIN + stn_step_symbol(size) + (val.v < 0 ? STN_STEP_SYMBOLS : 0);
+        }
+    }
+    return add_rungs(l, rungs, count, symbol);
+}
+
+static stn_status count_list(learner *l, const stn_draft *draft, const stn_subject *subject,
+                             uint16_t field, uint32_t relation, uint32_t index) {
+    uint64_t rungs[3];
+    uint32_t count;
+    uint32_t comm = l->world->threads[index].comm;
+    bool here = (relation - STN_PICK_STATE) % 2;
+    if (comm != STN_WORLD_NONE) {
+        count = stn_pick_rungs(l->world, STN_TABLE_COMM, draft, field, relation,
+                               subject->current, rungs);
+        if (add_rungs(l, rungs, count, comm) != STN_OK) {
+            return STN_ENOMEM;
+        }
+    }
+    stn_age age = l->attr->fields[(size_t)draft->type * STN_VFIELD_MAX + field].age;
+    count = stn_pick_rungs(l->world, STN_TABLE_AGE, draft, field, relation, subject->current,
+                           rungs);
+    return add_rungs(l, rungs, count,
+                     stn_pick_age(l->world, index, draft->cpu, here, age));
+}
+
+static stn_status count_thread(learner *l, const stn_draft *draft, const stn_subject *subject,
+                               uint16_t field) {
+    uint8_t means = l->vocab->types[draft->type].fields[field].means;
+    const stn_val *val = &draft->vals[field];
+    int64_t tid = val->kind == STN_FIELD_STR ? -1 : val->v;
+    bool ready = stn_world_list(l->world, draft->cpu, STN_THREAD_READY)->count > 0;
+    uint32_t index =
+        tid >= 0 ? stn_world_thread(l->world, (int32_t)tid, draft->cpu) : STN_WORLD_NONE;
+    uint32_t relation =
+        stn_pick_relation(l->world, draft, means, subject->current, index, tid);
+    uint64_t rungs[3];
+    uint32_t count = stn_pick_rungs(l->world, STN_TABLE_PICK, draft, field, ready,
+                                    subject->current, rungs);
+    if (add_rungs(l, rungs, count, relation) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    if (relation == STN_PICK_LITERAL) {
+        return count_value(l, draft, subject, field);
+    }
+    if (relation >= STN_PICK_STATE && index != STN_WORLD_NONE) {
+        return count_list(l, draft, subject, field, relation, index);
+    }
+    return STN_OK;
+}
+
+static stn_status count_key(learner *l, const stn_draft *draft, const stn_subject *subject,
+                            uint8_t number) {
+    const stn_type_key *key = &l->domains->types[draft->type].keys[number];
+    bool whole;
+    uint32_t index = key_instance(l, draft, subject, key, &whole);
+    uint32_t relation =
+        stn_key_relation(l->world, draft, key->domain, subject->current, index);
+    uint64_t rungs[3];
+    uint32_t count =
+        stn_pick_rungs(l->world, STN_TABLE_KEY, draft, number, 0, subject->current, rungs);
+    if (!whole) {
+        return STN_OK;
+    }
+    if (add_rungs(l, rungs, count, relation) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    if (relation == STN_KEY_FRESH) {
+        for (uint8_t j = 0; j < key->field_count; j++) {
+            if (count_value(l, draft, subject, key->fields[j]) != STN_OK) {
+                return STN_ENOMEM;
+            }
+        }
+    }
+    if (relation < STN_KEY_STATE) {
+        return STN_OK;
+    }
+    count = stn_pick_rungs(l->world, STN_TABLE_KEY_AGE, draft, number, relation,
+                           subject->current, rungs);
+    return add_rungs(l, rungs, count,
+                     stn_key_age(l->world, draft, key->domain, subject->current, index,
+                                 l->attr->key_age[draft->type][number]));
+}
+
+static stn_status visit_count(void *user, stn_walk_step *step) {
+    learner *l = user;
+    const stn_draft *draft = step->draft;
+    stn_subject about, *subject = &about;
+    see_threads(l, step, subject);
+    const stn_vtype *type = &l->vocab->types[draft->type];
+    stn_status status = STN_OK;
+    for (uint16_t i = 0; i < type->field_count && status == STN_OK; i++) {
+        if (draft->vals[i].kind == STN_VAL_NONE) {
+            continue;
+        }
+        switch (type->fields[i].means) {
+        case STN_MEANS_THREAD:
+        case STN_MEANS_NEXT:
+        case STN_MEANS_CHILD:
+            status = count_thread(l, draft, subject, i);
+            break;
+        case STN_MEANS_VALUE:
+        case STN_MEANS_NEW_COMM:
+            status = count_value(l, draft, subject, i);
+            break;
+        default:
+            break;
+        }
+    }
+    for (uint8_t k = 0; k < l->domains->types[draft->type].count && status == STN_OK; k++) {
+        status = count_key(l, draft, subject, k);
+    }
+    return status;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static stn_status alloc_tables(learner *l, size_t runs) {
+    size_t fields = (size_t)l->vocab->type_count * STN_VFIELD_MAX;
+    stn_attr *attr = l->attr;
+    attr->slots.of = stn_malloc(fields * sizeof *attr->slots.of);
+    attr->fields = stn_calloc(fields, sizeof *attr->fields);
+    attr->key_age = stn_calloc(l->vocab->type_count, sizeof *attr->key_age);
+    attr->starts = stn_calloc(runs, sizeof *attr->starts);
+    l->surveys = stn_calloc(fields, sizeof *l->surveys);
+    l->key_newest = stn_calloc(l->vocab->type_count, sizeof *l->key_newest);
+    if (!attr->slots.of || !attr->fields || !attr->key_age || !attr->starts || !l->surveys ||
+        !l->key_newest) {
+        return STN_ENOMEM;
+    }
+    attr->start_count = (uint32_t)runs;
+    memset(attr->slots.of, 0xff, fields * sizeof *attr->slots.of);
+    return STN_OK;
+}
+
+/* For the survey everything is remembered. */
+static void all_slots(stn_attr *attr) {
+    for (uint32_t t = 0; t < attr->vocab->type_count; t++) {
+        for (uint16_t f = 0; f < attr->vocab->types[t].field_count; f++) {
+            if (attr->slots.count < STN_SLOT_NONE) {
+                attr->slots.of[(size_t)t * STN_VFIELD_MAX + f] = (uint16_t)attr->slots.count++;
+            }
+        }
+    }
+}
+
+static stn_status learn(learner *l) {
+    stn_status status = alloc_tables(l, l->runs->count);
+    l->runs->unseated = true;
+    if (status == STN_OK) {
+        status = walk(l, visit_start);
+    }
+    if (status != STN_OK) {
+        return status;
+    }
+    l->runs->unseated = false;
+    drop_nameless(l->attr);
+    all_slots(l->attr);
+    status = walk(l, visit_survey);
+    if (status == STN_OK) {
+        status = choose(l);
+    }
+    if (status == STN_OK) {
+        assign_slots(l->attr);
+        status = walk(l, visit_count);
+    }
+    return status == STN_OK ? stn_chain_build(&l->attr->chain, &l->cases) : status;
+}
+
+static void learner_fini(learner *l) {
+    size_t fields = l->surveys ? (size_t)l->vocab->type_count * STN_VFIELD_MAX : 0;
+    for (size_t i = 0; i < fields; i++) {
+        stn_free(l->surveys[i].samples);
+    }
+    stn_free(l->surveys);
+    stn_free(l->key_newest);
+    stn_map_fini(&l->values);
+    stn_chain_builder_fini(&l->cases);
+}
+
+stn_status stn_attr_learn(stn_attr *attr, stn_vocab *vocab, const stn_domains *domains,
+                          stn_runs *runs, stn_err *err) {
+    *attr = (stn_attr){.vocab = vocab, .domains = domains};
+    learner l = {.attr = attr, .vocab = vocab, .domains = domains, .runs = runs};
+    attr->cpu_count = stn_runs_cpus(runs);
+    stn_status status = learn(&l);
+    learner_fini(&l);
+    if (status != STN_OK) {
+        stn_attr_fini(attr);
+    }
+    if (status == STN_ENOMEM) {
+        return stn_err_set(err, status, "out of memory while learning attributes");
+    }
+    return status == STN_EINTR ? stn_err_set(err, status, "training was stopped") : status;
+}

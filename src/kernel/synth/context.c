@@ -1,0 +1,110 @@
+/* The lengths of the rungs were chosen on held-back parts of runs: beyond 3 events a stack
+ * context is told apart by the process name, before that it is not, so that rare processes
+ * learn from the others. */
+#include "kernel/synth/context.h"
+
+enum { SEED_RANK = 11, SEED_TRACE, SEED_CPU, SEED_HANDLER, SEED_TASK, SEED_STEP };
+
+static void add(stn_rungs *out, uint32_t order, uint64_t hash) {
+    out->order[out->count] = (uint8_t)order;
+    out->hash[out->count++] = hash;
+}
+
+static uint64_t seeded(uint64_t seed, uint64_t word) {
+    return stn_chain_mix(seed * 0x9e3779b97f4a7c15u, word);
+}
+
+static void add_trace(const stn_world *world, uint64_t hash, uint32_t order, stn_rungs *out) {
+    add(out, 0, hash);
+    for (uint32_t k = 0; k < order && k < 6; k++) {
+        uint64_t word = world->history[k] | (uint64_t)world->history_rank[k] << 16;
+        hash = stn_chain_mix(hash, word);
+        add(out, k + 1, hash);
+    }
+}
+
+void stn_rungs_rank(const stn_world *world, uint32_t order, stn_rungs *out) {
+    out->count = 0;
+    add_trace(world, seeded(SEED_RANK, 0), order, out);
+}
+
+static void add_cpu(const stn_cpu *cpu, uint32_t order, stn_rungs *out) {
+    uint64_t hash = seeded(SEED_CPU, 0);
+    add(out, 0, hash);
+    for (uint32_t k = 0; k < order && k < STN_HISTORY; k++) {
+        hash = stn_chain_mix(hash, cpu->history[k]);
+        if (k != 6) {
+            add(out, k + 1, hash);
+        }
+    }
+}
+
+static void add_handler(const stn_world *world, const stn_cpu *cpu, uint32_t order,
+                        stn_rungs *out) {
+    uint64_t hash = seeded(SEED_HANDLER, 0);
+    uint32_t comm = cpu->thread == STN_WORLD_NONE ? STN_WORLD_NONE
+                                                  : world->threads[cpu->thread].comm;
+    add(out, 0, hash);
+    for (uint32_t k = 0; k < order && k < cpu->handler_count; k++) {
+        hash = stn_chain_mix(hash, cpu->handler_history[k]);
+        if (k < 3) {
+            add(out, k + 1, hash);
+        } else if (k == 3 || k == 5 || k == 7) {
+            add(out, k + 1, stn_chain_mix(hash, 0x10000u + comm));
+        }
+    }
+}
+
+static void add_task(const stn_world *world, uint16_t number, uint32_t order, stn_rungs *out) {
+    const stn_cpu *cpu = &world->cpus[number];
+    const stn_thread *thread = &world->threads[cpu->thread == STN_WORLD_NONE ? number
+                                                                             : cpu->thread];
+    bool ready = stn_world_list(world, number, STN_THREAD_READY)->count > 0;
+    uint16_t last = cpu->history[0];
+    bool after = last < world->vocab->type_count &&
+                 world->vocab->types[last].frame == STN_FRAME_POP;
+    uint64_t hash = seeded(SEED_TASK, (uint64_t)ready | (uint64_t)after << 1);
+    uint64_t named = 0x20000u + thread->comm + ((uint64_t)(after ? last : 0xffff) << 40);
+    add(out, 0, hash);
+    for (uint32_t k = 0; k < order && k < STN_HISTORY; k++) {
+        hash = stn_chain_mix(hash, thread->history[k]);
+        if (k < 3) {
+            add(out, k + 1, hash);
+        }
+        if (k >= 2 && k != 6) {
+            add(out, k + 1, stn_chain_mix(hash, named));
+        }
+    }
+}
+
+void stn_rungs_type(const stn_world *world, stn_view view, uint16_t cpu, uint16_t rank,
+                    uint32_t order, stn_rungs *out) {
+    out->count = 0;
+    switch (view) {
+    case STN_VIEW_TRACE:
+        add_trace(world, seeded(SEED_TRACE, rank), order, out);
+        break;
+    case STN_VIEW_CPU:
+        add_cpu(&world->cpus[cpu], order, out);
+        break;
+    default:
+        if (world->cpus[cpu].depth > 0) {
+            add_handler(world, &world->cpus[cpu], order, out);
+        } else {
+            add_task(world, cpu, order, out);
+        }
+        break;
+    }
+}
+
+void stn_rungs_step(const stn_world *world, uint32_t type, uint16_t cpu, uint16_t rank,
+                    stn_rungs *out) {
+    uint64_t hash = seeded(SEED_STEP, rank);
+    out->count = 0;
+    add(out, 0, hash);
+    hash = stn_chain_mix(hash, type);
+    add(out, 1, hash);
+    hash = stn_chain_mix(hash, world->history[0]);
+    add(out, 1, hash);
+    add(out, 2, stn_chain_mix(hash, world->cpus[cpu].history[0] ^ 0x50000u));
+}

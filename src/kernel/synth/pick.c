@@ -1,0 +1,248 @@
+/* Lists are walked from the end that the age is counted from, at most WALK steps: what lies
+ * deeper counts as the last age. */
+#include "kernel/synth/pick.h"
+
+enum { WALK = 256 };
+
+uint32_t stn_pick_rungs(const stn_world *world, uint32_t table, const stn_draft *draft,
+                        uint16_t part, uint64_t word, uint32_t current, uint64_t *out) {
+    const stn_cpu *cpu = &world->cpus[draft->cpu];
+    uint64_t hash = stn_chain_mix(table * 0x9e3779b97f4a7c15u,
+                                  ((uint64_t)draft->type << 8 | part) ^ word << 24);
+    out[0] = hash;
+    hash = stn_chain_mix(hash, cpu->history[0]);
+    out[1] = hash;
+    out[2] = stn_chain_mix(hash, world->threads[current].comm);
+    return 3;
+}
+
+/* ---- threads ------------------------------------------------------------------- */
+
+static bool allowed(uint8_t means, uint32_t relation) {
+    if (means == STN_MEANS_NEXT) {
+        return relation == STN_PICK_IDLE;
+    }
+    return true;
+}
+
+uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8_t means,
+                           uint32_t current, uint32_t index, int64_t tid) {
+    const stn_cpu *cpu = &world->cpus[draft->cpu];
+    if (tid == 0 && means == STN_MEANS_NEXT) {
+        return STN_PICK_IDLE;
+    }
+    if (tid <= 0) {
+        return STN_PICK_LITERAL;
+    }
+    if (index == STN_WORLD_NONE) {
+        return means == STN_MEANS_CHILD ? STN_PICK_FRESH
+                                        : STN_PICK_STATE + 2 * STN_THREAD_UNSEEN;
+    }
+    if (allowed(means, STN_PICK_SELF)) {
+        if (index == current) {
+            return STN_PICK_SELF;
+        }
+        if (world->threads[current].child == index) {
+            return STN_PICK_CHILD;
+        }
+        if (cpu->last_tid == tid) {
+            return STN_PICK_LAST;
+        }
+        if (cpu->last_owner == tid) {
+            return STN_PICK_OWNER;
+        }
+    }
+    const stn_thread *thread = &world->threads[index];
+    return STN_PICK_STATE + 2u * thread->state + (thread->cpu == draft->cpu);
+}
+
+static uint32_t walk(const stn_world *world, const stn_list *list, uint32_t comm, stn_age age,
+                     uint32_t stop, uint32_t rank, uint32_t *seen) {
+    uint32_t at = age == STN_AGE_OLDEST ? list->oldest : list->newest;
+    for (uint32_t steps = 0; at != STN_WORLD_NONE && steps < WALK; steps++) {
+        const stn_thread *thread = &world->threads[at];
+        if (at == stop) {
+            return at;
+        }
+        if (comm == STN_WORLD_NONE || thread->comm == comm) {
+            if (*seen == rank) {
+                return at;
+            }
+            ++*seen;
+        }
+        at = age == STN_AGE_OLDEST ? thread->newer : thread->older;
+    }
+    return STN_WORLD_NONE;
+}
+
+uint32_t stn_pick_age(const stn_world *world, uint32_t index, uint16_t cpu, bool here,
+                      stn_age age) {
+    const stn_thread *thread = &world->threads[index];
+    uint32_t seen = 0;
+    for (uint16_t r = 0; r < world->cpu_count; r++) {
+        uint16_t other = world->ranks[r];
+        if ((other == cpu) != here) {
+            continue;
+        }
+        if (walk(world, stn_world_list(world, other, thread->state), thread->comm, age, index,
+                 UINT32_MAX, &seen) == index) {
+            break;
+        }
+    }
+    return seen < STN_PICK_AGES ? seen : STN_PICK_AGES - 1;
+}
+
+static uint32_t running_elsewhere(const stn_world *world, uint16_t cpu, uint32_t comm) {
+    for (uint16_t r = 0; r < world->cpu_count; r++) {
+        uint16_t other = world->ranks[r];
+        uint32_t index = world->cpus[other].thread;
+        if (other != cpu && index != STN_WORLD_NONE && world->threads[index].tid != 0 &&
+            (comm == STN_WORLD_NONE || world->threads[index].comm == comm)) {
+            return index;
+        }
+    }
+    return STN_WORLD_NONE;
+}
+
+uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu, uint32_t comm,
+                         uint32_t rank, stn_age age) {
+    uint32_t state = (relation - STN_PICK_STATE) / 2;
+    bool here = (relation - STN_PICK_STATE) % 2;
+    if (state == STN_THREAD_RUNNING) {
+        return here ? STN_WORLD_NONE : running_elsewhere(world, cpu, comm);
+    }
+    uint32_t seen = 0;
+    for (uint16_t r = 0; r < world->cpu_count; r++) {
+        uint16_t other = world->ranks[r];
+        bool any = state == STN_THREAD_UNSEEN; /* nobody knows yet where those are */
+        if (!any && (other == cpu) != here) {
+            continue;
+        }
+        uint32_t found = walk(world, stn_world_list(world, other, state), comm, age,
+                              STN_WORLD_NONE, rank, &seen);
+        if (found != STN_WORLD_NONE) {
+            return found;
+        }
+    }
+    return seen > 0 ? stn_pick_thread(world, relation, cpu, comm, seen - 1, age)
+                    : STN_WORLD_NONE;
+}
+
+/* ---- instances ------------------------------------------------------------------- */
+
+static uint32_t state_of(const stn_world *world, const stn_draft *draft, uint32_t current,
+                         const stn_instance *instance) {
+    return STN_KEY_STATE + 4u * instance->last +
+           2u * (instance->owner == world->threads[current].tid) + (instance->cpu == draft->cpu);
+}
+
+uint32_t stn_key_relation(const stn_world *world, const stn_draft *draft, uint8_t domain,
+                          uint32_t current, uint32_t index) {
+    const stn_cpu *cpu = &world->cpus[draft->cpu];
+    if (index == STN_WORLD_NONE) {
+        return STN_KEY_FRESH;
+    }
+    if (cpu->last_instance[domain] == index &&
+        cpu->last_serial[domain] == world->instances[index].hash) {
+        return STN_KEY_LAST;
+    }
+    return state_of(world, draft, current, &world->instances[index]);
+}
+
+/* Walk the instances of one state; @p stop or the one of rank @p rank ends it. */
+static uint32_t walk_keys(stn_world *world, const stn_draft *draft, uint8_t domain,
+                          uint32_t current, uint32_t relation, uint32_t stop, uint32_t rank,
+                          stn_age age, uint32_t *seen) {
+    const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
+    uint32_t at = age == STN_AGE_OLDEST ? list->oldest : list->newest;
+    for (uint32_t steps = 0; at != STN_WORLD_NONE && steps < WALK; steps++) {
+        const stn_instance *instance = &world->instances[at];
+        if (at == stop) {
+            return at;
+        }
+        if (instance->domain == domain &&
+            state_of(world, draft, current, instance) == relation) {
+            if (*seen == rank) {
+                return at;
+            }
+            ++*seen;
+        }
+        at = age == STN_AGE_OLDEST ? instance->newer : instance->older;
+    }
+    return STN_WORLD_NONE;
+}
+
+static uint32_t due_rank(stn_world *world, const stn_draft *draft, uint8_t domain,
+                         uint32_t current, uint32_t index) {
+    const stn_instance *wanted = &world->instances[index];
+    const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
+    uint32_t relation = state_of(world, draft, current, wanted), rank = 0;
+    for (uint32_t at = list->newest, n = 0; at != STN_WORLD_NONE && n < WALK; n++) {
+        const stn_instance *other = &world->instances[at];
+        rank += other->domain == domain && other->due_ns < wanted->due_ns &&
+                state_of(world, draft, current, other) == relation;
+        at = other->older;
+    }
+    return rank;
+}
+
+uint32_t stn_key_age(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
+                     uint32_t index, stn_age age) {
+    uint32_t rank = 0;
+    if (age == STN_AGE_DUE) {
+        rank = due_rank(world, draft, domain, current, index);
+    } else {
+        uint32_t relation = state_of(world, draft, current, &world->instances[index]);
+        walk_keys(world, draft, domain, current, relation, index, UINT32_MAX, age, &rank);
+    }
+    return rank < STN_PICK_AGES ? rank : STN_PICK_AGES - 1;
+}
+
+/* The one due first, the second … : @p rank passes are few, ranks are nearly always 0. */
+static uint32_t pick_due(stn_world *world, const stn_draft *draft, uint8_t domain,
+                         uint32_t current, uint32_t relation, uint32_t rank) {
+    const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
+    uint64_t above = 0;
+    uint32_t best = STN_WORLD_NONE;
+    for (uint32_t pass = 0; pass <= rank; pass++) {
+        uint32_t next = STN_WORLD_NONE;
+        for (uint32_t at = list->newest, n = 0; at != STN_WORLD_NONE && n < WALK; n++) {
+            const stn_instance *other = &world->instances[at];
+            if (other->domain == domain && (pass == 0 || other->due_ns > above) &&
+                state_of(world, draft, current, other) == relation &&
+                (next == STN_WORLD_NONE || other->due_ns < world->instances[next].due_ns)) {
+                next = at;
+            }
+            at = other->older;
+        }
+        if (next == STN_WORLD_NONE) {
+            break;
+        }
+        best = next;
+        above = world->instances[next].due_ns;
+    }
+    return best;
+}
+
+uint32_t stn_key_pick(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
+                      uint32_t relation, uint32_t rank, stn_age age) {
+    const stn_cpu *cpu = &world->cpus[draft->cpu];
+    if (relation == STN_KEY_LAST) {
+        uint32_t index = cpu->last_instance[domain];
+        bool there = index != STN_WORLD_NONE && world->instances[index].used &&
+                     world->instances[index].hash == cpu->last_serial[domain];
+        return there ? index : STN_WORLD_NONE;
+    }
+    if (age == STN_AGE_DUE) {
+        return pick_due(world, draft, domain, current, relation, rank);
+    }
+    uint32_t seen = 0;
+    uint32_t found = walk_keys(world, draft, domain, current, relation, STN_WORLD_NONE, rank, age,
+                               &seen);
+    if (found == STN_WORLD_NONE && seen > 0) {
+        uint32_t again = 0;
+        found = walk_keys(world, draft, domain, current, relation, STN_WORLD_NONE, seen - 1, age,
+                          &again);
+    }
+    return found;
+}

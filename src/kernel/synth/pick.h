@@ -1,0 +1,60 @@
+/** @file
+ *  Picking the thread or the instance that an event is about: the code of relations shared by
+ *  learning (which one was it?) and generating (take that one).
+ *  Pinned by tests/unit/test_synth_pick.c. */
+#ifndef STN_KERNEL_SYNTH_PICK_H
+#define STN_KERNEL_SYNTH_PICK_H
+
+#include "kernel/synth/attr.h"
+
+enum {
+    STN_PICK_SELF = 0, /**< the running thread */
+    STN_PICK_CHILD,    /**< the one that it made last */
+    STN_PICK_LAST,     /**< the one named last on this CPU */
+    STN_PICK_OWNER,    /**< owner of the instance touched last on this CPU */
+    STN_PICK_IDLE,
+    STN_PICK_LITERAL, /**< not a thread: -1, 0 */
+    STN_PICK_FRESH,   /**< one never seen */
+    STN_PICK_STATE,   /**< + 2 state + here: from that list */
+    STN_PICK_SYMBOLS = STN_PICK_STATE + 2 * STN_THREAD_STATES,
+    STN_PICK_AGES = 16, /**< ages told apart; the last stands for all older ones */
+};
+enum {
+    STN_KEY_LAST = 0, /**< the instance of the domain touched last on this CPU */
+    STN_KEY_FRESH,
+    STN_KEY_STATE, /**< + 4 (type that touched it last) + 2 own + here */
+};
+
+/** Seeds of the contexts in stn_attr::chain. */
+enum {
+    STN_TABLE_PICK = 101,
+    STN_TABLE_COMM,
+    STN_TABLE_AGE,
+    STN_TABLE_KEY,
+    STN_TABLE_KEY_AGE,
+    STN_TABLE_VALUE,
+};
+
+/** Ladders. @p part is the field, or the number of the key. */
+uint32_t stn_pick_rungs(const stn_world *world, uint32_t table, const stn_draft *draft,
+                        uint16_t part, uint64_t word, uint32_t current, uint64_t *out);
+
+/** How the thread @p index (STN_WORLD_NONE: never seen) stands to the event. */
+uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8_t means,
+                           uint32_t current, uint32_t index, int64_t tid);
+/** Age of thread @p index in its list, among those of its name. */
+uint32_t stn_pick_age(const stn_world *world, uint32_t index, uint16_t cpu, bool here,
+                      stn_age age);
+/** Thread of age @p rank in the list that @p relation means; STN_WORLD_NONE if there is none.
+ *  @param comm only threads of that name; STN_WORLD_NONE: any */
+uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu, uint32_t comm,
+                         uint32_t rank, stn_age age);
+
+uint32_t stn_key_relation(const stn_world *world, const stn_draft *draft, uint8_t domain,
+                          uint32_t current, uint32_t index);
+uint32_t stn_key_age(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
+                     uint32_t index, stn_age age);
+uint32_t stn_key_pick(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
+                      uint32_t relation, uint32_t rank, stn_age age);
+
+#endif

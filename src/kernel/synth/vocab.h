@@ -1,0 +1,101 @@
+/** @file
+ *  What a model knows by name: event types with their fields, process names, texts. Learned
+ *  from the training traces alone; dense ids, so that tables can be arrays.
+ *  Pinned by tests/unit/test_synth_vocab.c. */
+#ifndef STN_KERNEL_SYNTH_VOCAB_H
+#define STN_KERNEL_SYNTH_VOCAB_H
+
+#include <standin/trace.h>
+
+#include "core/base/intern.h"
+#include "core/base/map.h"
+#include "kernel/synth/blob.h"
+
+enum {
+    STN_VTYPE_MAX = 8192,  /**< event types of a model */
+    STN_VFIELD_MAX = 24,   /**< fields of one type; more are not learned */
+    STN_PARTNER_NONE = 0xffff,
+};
+
+/** What an event does to threads and CPUs beyond being an event of the running thread. */
+typedef enum stn_role {
+    STN_ROLE_NONE = 0,
+    STN_ROLE_SWITCH,
+    STN_ROLE_WAKING,
+    STN_ROLE_WAKEUP,
+    STN_ROLE_WAKEUP_NEW,
+    STN_ROLE_MIGRATE,
+    STN_ROLE_FORK,
+    STN_ROLE_EXIT,
+    STN_ROLE_FREE,
+    STN_ROLE_RENAME,
+} stn_role;
+
+/** How a type stands to the handlers of its CPU (interrupts, softirqs, expiring timers). */
+typedef enum stn_frame {
+    STN_FRAME_NONE = 0,
+    STN_FRAME_PUSH,
+    STN_FRAME_POP,
+} stn_frame;
+
+/** What a field says about a thread; decides how the value is rebuilt. */
+typedef enum stn_meaning {
+    STN_MEANS_VALUE = 0, /**< nothing special: learned tables */
+    STN_MEANS_SELF,      /**< thread that was running (prev_pid) */
+    STN_MEANS_SELF_COMM,
+    STN_MEANS_NEXT,      /**< thread to be switched in */
+    STN_MEANS_THREAD,    /**< another thread, or this one */
+    STN_MEANS_CHILD,     /**< thread that did not exist before */
+    STN_MEANS_THREAD_COMM, /**< name of the thread named by the event */
+    STN_MEANS_NEW_COMM,    /**< name that the thread gets */
+    STN_MEANS_KEY,         /**< names an instance of some automaton; see domain.h */
+} stn_meaning;
+
+typedef struct stn_vfield {
+    uint32_t name; /**< text id */
+    uint8_t means; /**< stn_meaning */
+} stn_vfield;
+
+typedef struct stn_vtype {
+    uint32_t name, original; /**< text ids */
+    uint64_t count;          /**< training events */
+    uint16_t field_count;
+    uint16_t partner; /**< the entry of this exit, or STN_PARTNER_NONE */
+    uint8_t role;     /**< stn_role */
+    uint8_t frame;    /**< stn_frame */
+    int8_t thread_field, cpu_field, state_field; /**< index of the field the role reads, or -1 */
+    stn_vfield fields[STN_VFIELD_MAX];
+    uint32_t catalog_type; /**< id in the catalog of this run; not stored */
+} stn_vtype;
+
+typedef struct stn_vocab {
+    stn_intern texts; /**< all names and values that are texts */
+    stn_vtype *types; /**< [type_count] by falling count */
+    uint32_t type_count;
+    stn_catalog *catalog;   /**< borrowed */
+    uint32_t *text_catalog; /**< [texts.count] string id of each text in the catalog */
+    size_t text_mapped, text_capacity;
+    stn_map from_catalog; /**< catalog string id -> text id */
+    uint32_t *from_type;  /**< [from_type_count] catalog type -> dense type or UINT32_MAX */
+    uint32_t from_type_count;
+} stn_vocab;
+
+/** Learn types and their fields. @return STN_OK; STN_ERANGE (no events), STN_ENOMEM */
+stn_status stn_vocab_learn(stn_vocab *vocab, const stn_trace *const *traces, size_t count,
+                           stn_catalog *catalog, stn_err *err) STN_MUST_USE;
+void stn_vocab_fini(stn_vocab *vocab);
+
+/** Dense type of a catalog type, or UINT32_MAX if not known. */
+uint32_t stn_vocab_type(const stn_vocab *vocab, uint32_t catalog_type);
+/** Text id of a catalog string, added if new; UINT32_MAX if out of memory. */
+uint32_t stn_vocab_text(stn_vocab *vocab, uint32_t catalog_string);
+/** Text id of a NUL-terminated text, added if new; UINT32_MAX if out of memory. */
+uint32_t stn_vocab_ctext(stn_vocab *vocab, const char *text);
+/** Name of a text id. */
+const char *stn_vocab_name(const stn_vocab *vocab, uint32_t text);
+
+void stn_vocab_put(const stn_vocab *vocab, stn_blob *blob);
+/** Read, and intern all names in @p catalog. @return STN_OK; STN_EFORMAT, STN_ENOMEM */
+stn_status stn_vocab_get(stn_vocab *vocab, stn_cursor *cursor, stn_catalog *catalog) STN_MUST_USE;
+
+#endif

@@ -1,0 +1,531 @@
+/* Threads are kept in lists by CPU and state, the one that entered last in front; a thread
+ * that exited stays for a while, because its parent's wait and its free come later. */
+#include "kernel/synth/world.h"
+
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+/* ---- setting up -------------------------------------------------------------- */
+
+static void list_clear(stn_list *list) {
+    *list = (stn_list){STN_WORLD_NONE, STN_WORLD_NONE, 0};
+}
+
+static void history_clear(uint16_t *history) {
+    for (int i = 0; i < STN_HISTORY; i++) {
+        history[i] = STN_SYMBOL_NONE;
+    }
+}
+
+static void history_push(uint16_t *history, uint16_t symbol) {
+    memmove(history + 1, history, (STN_HISTORY - 1) * sizeof *history);
+    history[0] = symbol;
+}
+
+static stn_status world_alloc(stn_world *world) {
+    size_t cpus = world->cpu_count;
+    world->cpus = stn_calloc(cpus, sizeof *world->cpus);
+    world->ranks = stn_calloc(cpus, sizeof *world->ranks);
+    world->lists = stn_calloc(cpus * STN_THREAD_STATES, sizeof *world->lists);
+    world->cpu_memory = stn_calloc(cpus * world->slots->count, sizeof *world->cpu_memory);
+    if (!world->cpus || !world->ranks || !world->lists || !world->cpu_memory) {
+        return STN_ENOMEM;
+    }
+    for (size_t i = 0; i < cpus * STN_THREAD_STATES; i++) {
+        list_clear(&world->lists[i]);
+    }
+    for (size_t i = 0; i < cpus * world->slots->count; i++) {
+        world->cpu_memory[i].kind = STN_VAL_NONE;
+    }
+    return stn_instance_init(world);
+}
+
+static uint32_t thread_new(stn_world *world, int32_t tid, uint32_t comm, uint16_t cpu);
+
+stn_status stn_world_init(stn_world *world, const stn_vocab *vocab, const stn_domains *domains,
+                          const stn_slots *slots, uint16_t cpu_count) {
+    *world = (stn_world){.vocab = vocab,
+                         .domains = domains,
+                         .slots = slots,
+                         .cpu_count = cpu_count,
+                         .thread_free = STN_WORLD_NONE,
+                         .instance_free = STN_WORLD_NONE,
+                         .next_tid = 1};
+    world->due_name = stn_intern_find(&vocab->texts, "in", 2);
+    history_clear(world->history);
+    stn_status status = world_alloc(world);
+    uint32_t idle = stn_intern_find(&vocab->texts, "<idle>", 6);
+    for (uint16_t i = 0; i < cpu_count && status == STN_OK; i++) {
+        stn_cpu *cpu = &world->cpus[i];
+        world->ranks[i] = i;
+        cpu->thread = STN_WORLD_NONE;
+        cpu->last_tid = cpu->last_owner = STN_NO_TID;
+        history_clear(cpu->history);
+        history_clear(cpu->handler_history);
+        memset(cpu->last_instance, 0xff, sizeof cpu->last_instance);
+        status = thread_new(world, 0, idle, i) == STN_WORLD_NONE ? STN_ENOMEM : STN_OK;
+    }
+    if (status != STN_OK) {
+        stn_world_fini(world);
+    }
+    return status;
+}
+
+void stn_world_fini(stn_world *world) {
+    stn_free(world->cpus);
+    stn_free(world->ranks);
+    stn_free(world->lists);
+    stn_free(world->cpu_memory);
+    stn_free(world->threads);
+    stn_free(world->thread_memory);
+    stn_map_fini(&world->by_tid);
+    stn_instance_fini(world);
+    *world = (stn_world){0};
+}
+
+/* ---- threads -------------------------------------------------------------------- */
+
+static void list_remove(stn_world *world, uint32_t index) {
+    stn_thread *thread = &world->threads[index];
+    stn_list *list = stn_world_list(world, thread->cpu, thread->state);
+    if (thread->tid == 0 || thread->state == STN_THREAD_RUNNING) {
+        return;
+    }
+    if (thread->newer != STN_WORLD_NONE) {
+        world->threads[thread->newer].older = thread->older;
+    } else {
+        list->newest = thread->older;
+    }
+    if (thread->older != STN_WORLD_NONE) {
+        world->threads[thread->older].newer = thread->newer;
+    } else {
+        list->oldest = thread->newer;
+    }
+    list->count--;
+}
+
+static void list_add(stn_world *world, uint32_t index) {
+    stn_thread *thread = &world->threads[index];
+    stn_list *list = stn_world_list(world, thread->cpu, thread->state);
+    if (thread->tid == 0 || thread->state == STN_THREAD_RUNNING) {
+        return;
+    }
+    thread->newer = STN_WORLD_NONE;
+    thread->older = list->newest;
+    if (list->newest != STN_WORLD_NONE) {
+        world->threads[list->newest].newer = index;
+    } else {
+        list->oldest = index;
+    }
+    list->newest = index;
+    list->count++;
+}
+
+static void thread_drop(stn_world *world, uint32_t index) {
+    stn_thread *thread = &world->threads[index];
+    list_remove(world, index);
+    stn_instance_drop_thread(world, index);
+    uint64_t *entry = stn_map_get(&world->by_tid, (uint64_t)(uint32_t)thread->tid);
+    if (entry) {
+        *entry = 0;
+        world->tombstones++;
+    }
+    thread->used = false;
+    thread->newer = world->thread_free;
+    world->thread_free = index;
+    world->live_threads--;
+}
+
+/* Leave or enter lists. An exited thread stays until STN_DEAD_KEPT later ones have exited. */
+static void thread_state(stn_world *world, uint32_t index, uint8_t state, uint16_t cpu) {
+    stn_thread *thread = &world->threads[index];
+    list_remove(world, index);
+    thread->state = state;
+    thread->cpu = cpu < world->cpu_count ? cpu : thread->cpu;
+    thread->since_ns = world->now_ns;
+    list_add(world, index);
+    stn_list *dead = stn_world_list(world, thread->cpu, STN_THREAD_DEAD);
+    if (state == STN_THREAD_DEAD && dead->count > STN_DEAD_KEPT) {
+        thread_drop(world, dead->oldest);
+    }
+}
+
+static stn_status threads_grow(stn_world *world) {
+    size_t before = world->thread_capacity;
+    if (stn_grow(&world->threads, &world->thread_capacity, world->thread_count + 1,
+                 sizeof *world->threads) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    if (world->thread_capacity != before && world->slots->count > 0) {
+        stn_val *memory =
+            stn_realloc(world->thread_memory,
+                        world->thread_capacity * world->slots->count * sizeof *memory);
+        if (!memory) {
+            world->thread_capacity = before; /* threads has room for more: harmless */
+            return STN_ENOMEM;
+        }
+        world->thread_memory = memory;
+    }
+    return STN_OK;
+}
+
+/* The map keeps the tids of threads that are gone; make it anew when they outnumber. */
+static stn_status sweep(stn_world *world) {
+    if (world->tombstones < 1024 || world->tombstones < 4 * (size_t)world->live_threads) {
+        return STN_OK;
+    }
+    stn_map_clear(&world->by_tid);
+    world->tombstones = 0;
+    for (size_t i = world->cpu_count; i < world->thread_count; i++) {
+        if (!world->threads[i].used) {
+            continue;
+        }
+        uint64_t *entry =
+            stn_map_put(&world->by_tid, (uint64_t)(uint32_t)world->threads[i].tid, NULL);
+        if (!entry) {
+            return STN_ENOMEM;
+        }
+        *entry = i + 1;
+    }
+    return STN_OK;
+}
+
+static uint32_t thread_new(stn_world *world, int32_t tid, uint32_t comm, uint16_t cpu) {
+    if (sweep(world) != STN_OK) {
+        return STN_WORLD_NONE;
+    }
+    uint32_t index = world->thread_free;
+    if (index == STN_WORLD_NONE) {
+        if (threads_grow(world) != STN_OK) {
+            return STN_WORLD_NONE;
+        }
+        index = (uint32_t)world->thread_count;
+    }
+    if (tid != 0) {
+        uint64_t *entry = stn_map_put(&world->by_tid, (uint64_t)(uint32_t)tid, NULL);
+        if (!entry) {
+            return STN_WORLD_NONE;
+        }
+        *entry = (uint64_t)index + 1;
+    }
+    if (index == world->thread_count) {
+        world->thread_count++;
+    } else {
+        world->thread_free = world->threads[index].newer;
+    }
+    stn_thread *thread = &world->threads[index];
+    *thread = (stn_thread){.tid = tid, .comm = comm, .state = STN_THREAD_UNSEEN, .cpu = cpu};
+    thread->used = true;
+    thread->child = STN_WORLD_NONE;
+    thread->since_ns = world->now_ns;
+    list_clear(&thread->own);
+    history_clear(thread->history);
+    for (uint32_t i = 0; i < world->slots->count; i++) {
+        world->thread_memory[(size_t)index * world->slots->count + i].kind = STN_VAL_NONE;
+    }
+    world->next_tid = tid >= world->next_tid ? tid + 1 : world->next_tid;
+    world->live_threads++;
+    list_add(world, index);
+    return index;
+}
+
+uint32_t stn_world_thread(const stn_world *world, int32_t tid, uint16_t cpu) {
+    if (tid == 0) {
+        return cpu < world->cpu_count ? cpu : 0;
+    }
+    const uint64_t *entry = stn_map_get(&world->by_tid, (uint64_t)(uint32_t)tid);
+    return entry && *entry ? (uint32_t)(*entry - 1) : STN_WORLD_NONE;
+}
+
+uint32_t stn_world_meet(stn_world *world, int32_t tid, uint32_t comm, uint16_t cpu) {
+    uint32_t index = stn_world_thread(world, tid, cpu);
+    return index != STN_WORLD_NONE ? index : thread_new(world, tid, comm, cpu);
+}
+
+void stn_world_place(stn_world *world, uint16_t cpu, uint32_t thread) {
+    world->cpus[cpu].thread = thread;
+    thread_state(world, thread, STN_THREAD_RUNNING, cpu);
+}
+
+uint16_t stn_world_rank(const stn_world *world, uint16_t cpu) {
+    uint16_t rank = 0;
+    while (rank < world->cpu_count && world->ranks[rank] != cpu) {
+        rank++;
+    }
+    return rank;
+}
+
+uint32_t stn_world_population(const stn_world *world, uint32_t state) {
+    uint32_t count = 0;
+    for (uint16_t i = 0; i < world->cpu_count; i++) {
+        count += stn_world_list(world, i, state)->count;
+    }
+    return count;
+}
+
+/* ---- what events do -------------------------------------------------------------- */
+
+static const stn_val *val_at(const stn_draft *draft, int8_t field) {
+    static const stn_val none = {.kind = STN_VAL_NONE};
+    return field >= 0 && field < draft->val_count ? &draft->vals[field] : &none;
+}
+
+/* 0 runnable, 1 blocked, 2 gone, from the number or the letter that a tracer writes. */
+static int leaving_state(const stn_world *world, const stn_val *val) {
+    if (val->kind == STN_FIELD_STR) {
+        const char *text = stn_vocab_name(world->vocab, (uint32_t)val->v);
+        return text[0] == 'R' ? 0 : (text[0] == 'X' || text[0] == 'Z') ? 2 : 1;
+    }
+    if (val->kind == STN_VAL_NONE || val->v == 0 || (val->v & 0xff) == 0) {
+        return 0;
+    }
+    return (val->v & 0x30) ? 2 : 1;
+}
+
+static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_draft *draft) {
+    stn_cpu *cpu = &world->cpus[draft->cpu];
+    const stn_val *next = val_at(draft, type->thread_field);
+    if (next->kind == STN_VAL_NONE) {
+        return STN_OK;
+    }
+    uint32_t prev = cpu->thread;
+    if (prev != STN_WORLD_NONE && world->threads[prev].tid != 0) {
+        int leaves = leaving_state(world, val_at(draft, type->state_field));
+        bool ready = leaves == 0 || (leaves == 1 && world->threads[prev].pending);
+        thread_state(world, prev,
+                     leaves == 2 ? STN_THREAD_DEAD : ready ? STN_THREAD_READY : STN_THREAD_BLOCKED,
+                     draft->cpu);
+    }
+    uint32_t index = stn_world_meet(world, (int32_t)next->v, STN_WORLD_NONE, draft->cpu);
+    if (index == STN_WORLD_NONE) {
+        return STN_ENOMEM;
+    }
+    stn_world_place(world, draft->cpu, index);
+    world->threads[index].pending = false;
+    history_push(world->threads[index].history, STN_SYMBOL_IN);
+    return STN_OK;
+}
+
+static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *draft,
+                    uint32_t index) {
+    stn_thread *thread = &world->threads[index];
+    const stn_val *target = val_at(draft, type->cpu_field);
+    uint16_t cpu = target->kind == STN_VAL_NONE ? thread->cpu : (uint16_t)target->v;
+    if (thread->tid == 0) {
+        return;
+    }
+    if (thread->state == STN_THREAD_RUNNING) {
+        thread->pending = true;
+    } else if (type->role != STN_ROLE_WAKING) {
+        thread_state(world, index, STN_THREAD_READY, cpu);
+    } else if (thread->state != STN_THREAD_READY) {
+        thread_state(world, index, STN_THREAD_WAKING, cpu);
+    }
+}
+
+/* A child takes over the parent's past and what it remembers. */
+static void inherit(stn_world *world, uint32_t child, uint32_t parent) {
+    stn_thread *to = &world->threads[child];
+    const stn_thread *from = &world->threads[parent];
+    memcpy(to->history, from->history, sizeof to->history);
+    history_push(to->history, STN_SYMBOL_FORKED);
+    to->comm = from->comm;
+    world->threads[parent].child = child;
+    size_t size = world->slots->count;
+    if (size > 0) {
+        memcpy(world->thread_memory + child * size, world->thread_memory + parent * size,
+               size * sizeof *world->thread_memory);
+    }
+}
+
+static void on_thread_event(stn_world *world, const stn_vtype *type, const stn_draft *draft,
+                            uint32_t index) {
+    stn_thread *thread = &world->threads[index];
+    const stn_val *target = val_at(draft, type->cpu_field);
+    switch (type->role) {
+    case STN_ROLE_WAKING:
+    case STN_ROLE_WAKEUP:
+    case STN_ROLE_WAKEUP_NEW:
+        on_wake(world, type, draft, index);
+        break;
+    case STN_ROLE_MIGRATE:
+        if (thread->state != STN_THREAD_RUNNING && target->kind != STN_VAL_NONE) {
+            uint64_t since = thread->since_ns;
+            thread_state(world, index, thread->state, (uint16_t)target->v);
+            thread->since_ns = since;
+        }
+        break;
+    case STN_ROLE_FREE:
+        if (thread->state == STN_THREAD_DEAD) {
+            thread_drop(world, index);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* Threads that the event names: made if new, moved between states by the type's role. */
+static stn_status name_threads(stn_world *world, const stn_vtype *type, const stn_draft *draft,
+                               uint32_t current) {
+    for (uint16_t i = 0; i < type->field_count; i++) {
+        uint8_t means = type->fields[i].means;
+        bool thread = means == STN_MEANS_THREAD || means == STN_MEANS_CHILD;
+        const stn_val *val = &draft->vals[i];
+        if (!thread || val->kind == STN_VAL_NONE || val->kind == STN_FIELD_STR || val->v <= 0 ||
+            val->v > INT32_MAX) {
+            continue;
+        }
+        uint32_t known = stn_world_thread(world, (int32_t)val->v, draft->cpu);
+        uint32_t index = stn_world_meet(world, (int32_t)val->v, STN_WORLD_NONE, draft->cpu);
+        if (index == STN_WORLD_NONE) {
+            return STN_ENOMEM;
+        }
+        if (means == STN_MEANS_CHILD && known == STN_WORLD_NONE && current != STN_WORLD_NONE) {
+            thread_state(world, index, STN_THREAD_NEW, draft->cpu);
+            inherit(world, index, current);
+        }
+        world->cpus[draft->cpu].last_tid = (int32_t)val->v;
+        if (i == type->thread_field) {
+            on_thread_event(world, type, draft, index);
+        }
+    }
+    return STN_OK;
+}
+
+static void update_handlers(stn_cpu *cpu, const stn_vtype *type, uint16_t symbol) {
+    if (type->frame == STN_FRAME_PUSH) {
+        if (cpu->depth == 0) {
+            cpu->handler_count = 0;
+        }
+        if (cpu->depth < STN_HANDLER_DEPTH) {
+            cpu->stack[cpu->depth++] = symbol;
+        }
+    } else if (type->frame == STN_FRAME_POP && cpu->depth > 0) {
+        cpu->depth--;
+    }
+    history_push(cpu->handler_history, symbol);
+    cpu->handler_count += cpu->handler_count < STN_HISTORY;
+}
+
+static void remember(stn_world *world, const stn_draft *draft, uint32_t thread) {
+    const uint16_t *slots = world->slots->of + (size_t)draft->type * STN_VFIELD_MAX;
+    size_t count = world->slots->count;
+    for (uint16_t i = 0; i < draft->val_count; i++) {
+        if (slots[i] != STN_SLOT_NONE) {
+            world->cpu_memory[draft->cpu * count + slots[i]] = draft->vals[i];
+            world->thread_memory[thread * count + slots[i]] = draft->vals[i];
+        }
+    }
+}
+
+static void move_to_front(stn_world *world, uint16_t cpu) {
+    uint16_t rank = stn_world_rank(world, cpu);
+    memmove(world->history_rank + 1, world->history_rank, STN_HISTORY - 1);
+    world->history_rank[0] = (uint8_t)(rank < 255 ? rank : 255);
+    for (uint16_t i = rank; i > 0; i--) {
+        world->ranks[i] = world->ranks[i - 1];
+    }
+    world->ranks[0] = cpu;
+}
+
+stn_status stn_world_seat(stn_world *world, const stn_draft *draft, uint32_t *current) {
+    stn_cpu *cpu = &world->cpus[draft->cpu];
+    if (draft->tid == STN_NO_TID) {
+        *current = cpu->thread == STN_WORLD_NONE ? draft->cpu : cpu->thread;
+        return STN_OK;
+    }
+    *current = stn_world_meet(world, draft->tid, draft->comm, draft->cpu);
+    if (*current == STN_WORLD_NONE) {
+        return STN_ENOMEM;
+    }
+    if (cpu->thread != *current) {
+        if (cpu->thread != STN_WORLD_NONE) {
+            thread_state(world, cpu->thread, STN_THREAD_BLOCKED, draft->cpu);
+        }
+        stn_world_place(world, draft->cpu, *current);
+    }
+    if (draft->comm != STN_WORLD_NONE) {
+        world->threads[*current].comm = draft->comm;
+    }
+    return STN_OK;
+}
+
+stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
+    const stn_vtype *type = &world->vocab->types[draft->type];
+    stn_cpu *cpu = &world->cpus[draft->cpu];
+    uint16_t symbol = (uint16_t)draft->type;
+    uint32_t current;
+    world->now_ns = draft->time_ns;
+    if (stn_world_seat(world, draft, &current) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    move_to_front(world, draft->cpu);
+    history_push(world->history, symbol);
+    history_push(cpu->history, symbol);
+    if (cpu->depth > 0 || type->frame != STN_FRAME_NONE) {
+        update_handlers(cpu, type, symbol);
+    } else {
+        history_push(world->threads[current].history, symbol);
+    }
+    remember(world, draft, current);
+    if (world->domains->types[draft->type].count > 0 &&
+        stn_instance_touch(world, draft, current) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    if (type->role == STN_ROLE_SWITCH) {
+        return on_switch(world, type, draft);
+    }
+    return name_threads(world, type, draft, current);
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+static stn_status val_from(stn_val *val, stn_vocab *vocab, const stn_field *field) {
+    *val = (stn_val){.kind = field->kind};
+    switch (field->kind) {
+    case STN_FIELD_STR: {
+        uint32_t text = stn_vocab_ctext(vocab, field->v.s);
+        val->v = text;
+        return text == UINT32_MAX ? STN_ENOMEM : STN_OK;
+    }
+    case STN_FIELD_REAL:
+        memcpy(&val->v, &field->v.f, sizeof val->v);
+        return STN_OK;
+    case STN_FIELD_SEQ:
+        val->kind = STN_VAL_NONE;
+        return STN_OK;
+    default:
+        val->v = field->v.i;
+        return STN_OK;
+    }
+}
+
+stn_status stn_draft_from(stn_draft *draft, stn_vocab *vocab, const stn_event *event) {
+    uint32_t dense = stn_vocab_type(vocab, event->type);
+    if (dense == UINT32_MAX) {
+        return STN_ENOTFOUND;
+    }
+    const stn_vtype *type = &vocab->types[dense];
+    draft->time_ns = event->time_ns;
+    draft->type = dense;
+    draft->cpu = event->cpu;
+    draft->tid = event->tid;
+    draft->comm = event->comm == STN_NO_ID ? STN_WORLD_NONE : stn_vocab_text(vocab, event->comm);
+    draft->val_count = type->field_count;
+    for (uint16_t i = 0; i < type->field_count; i++) {
+        uint32_t name = vocab->text_catalog[type->fields[i].name];
+        const stn_field *field = NULL;
+        if (i < event->field_count && event->fields[i].name == name) {
+            field = &event->fields[i];
+        } else {
+            field = stn_event_field(event, name);
+        }
+        draft->vals[i] = (stn_val){.kind = STN_VAL_NONE};
+        if (field && val_from(&draft->vals[i], vocab, field) != STN_OK) {
+            return STN_ENOMEM;
+        }
+    }
+    return STN_OK;
+}

@@ -1,0 +1,200 @@
+/** @file
+ *  The machine as a trace shows it so far: which thread runs where and what came before, who
+ *  is ready, blocked or new, which instances of the domains are alive, and what the fields
+ *  last held. Training and generating walk through the same world, so a table learned in one
+ *  means the same in the other. Pinned by tests/unit/test_synth_world.c.
+ *
+ *  Histories hold dense types, newest first. A thread has its own, of the events that it had
+ *  outside handlers, put away at a switch and taken up again; a CPU has one of all its events
+ *  and one of the handlers that are open or just closed; the trace has one of all events with
+ *  the rank of their CPU. The rank of a CPU is how many others had an event since its last
+ *  one: 0 is the CPU of the event before. */
+#ifndef STN_KERNEL_SYNTH_WORLD_H
+#define STN_KERNEL_SYNTH_WORLD_H
+
+#include "core/base/rng.h"
+#include "kernel/synth/domain.h"
+
+enum {
+    STN_HISTORY = 8,         /**< events kept of each history */
+    STN_HANDLER_DEPTH = 16,  /**< handlers that can be open on one CPU */
+    STN_INSTANCE_FIELDS = 6, /**< values that an instance remembers */
+    STN_CPU_MAX = 1024,
+    STN_DEAD_KEPT = 64, /**< exited threads remembered for a late free or wait */
+};
+
+#define STN_SYMBOL_NONE   0xffffu /**< before the first event */
+#define STN_SYMBOL_IN     0xfffeu /**< in a thread's history: it was switched in */
+#define STN_SYMBOL_FORKED 0xfffdu /**< in a child's history: it was made here */
+#define STN_WORLD_NONE    UINT32_MAX
+
+/** A field's value. */
+typedef struct stn_val {
+    int64_t v;     /**< texts: id in the vocabulary; reals: their bits */
+    uint32_t kind; /**< stn_field_kind or STN_VAL_NONE */
+    uint32_t unused;
+} stn_val;
+#define STN_VAL_NONE 255u
+
+static inline bool stn_val_equal(stn_val a, stn_val b) {
+    return a.v == b.v && (a.kind == STN_FIELD_STR) == (b.kind == STN_FIELD_STR) &&
+           (a.kind == STN_VAL_NONE) == (b.kind == STN_VAL_NONE);
+}
+
+/** An event in the vocabulary's terms. */
+typedef struct stn_draft {
+    uint64_t time_ns;
+    uint32_t type; /**< dense */
+    uint16_t cpu;
+    int32_t tid;
+    uint32_t comm; /**< text id */
+    uint16_t val_count;
+    stn_val vals[STN_VFIELD_MAX]; /**< by index of the type's fields; kind NONE if missing */
+} stn_draft;
+
+typedef enum stn_thread_state {
+    STN_THREAD_RUNNING = 0,
+    STN_THREAD_READY,
+    STN_THREAD_WAKING,
+    STN_THREAD_BLOCKED,
+    STN_THREAD_NEW,
+    STN_THREAD_DEAD,
+    STN_THREAD_UNSEEN, /**< there from the start, not heard of yet */
+    STN_THREAD_STATES,
+} stn_thread_state;
+
+/** Linked through older and newer. */
+typedef struct stn_list {
+    uint32_t newest, oldest, count;
+} stn_list;
+
+typedef struct stn_thread {
+    int32_t tid;
+    uint32_t comm; /**< text id */
+    uint8_t state; /**< stn_thread_state */
+    bool pending;  /**< woken while running */
+    bool used;
+    uint16_t cpu;      /**< where it runs, ran, or is to run */
+    uint32_t child;    /**< index of the thread it made last */
+    uint64_t since_ns; /**< of the state */
+    uint32_t older, newer;
+    stn_list own; /**< instances of its scope */
+    uint16_t history[STN_HISTORY];
+} stn_thread;
+
+typedef struct stn_instance {
+    uint8_t domain, part_count;
+    bool used;
+    uint16_t last; /**< dense type that touched it last */
+    uint16_t cpu;  /**< where */
+    int32_t owner; /**< thread that touched it last outside handlers */
+    uint32_t scope; /**< CPU or thread index */
+    uint32_t older, newer, list;
+    uint32_t chain; /**< next in the hash bucket */
+    uint64_t hash;
+    uint64_t due_ns;
+    stn_val parts[STN_KEY_FIELDS];
+    uint32_t names[STN_INSTANCE_FIELDS]; /**< text ids of the fields remembered */
+    stn_val vals[STN_INSTANCE_FIELDS];
+    uint8_t val_count;
+} stn_instance;
+
+typedef struct stn_cpu {
+    uint32_t thread; /**< index of the running thread, STN_WORLD_NONE: not known */
+    uint16_t depth;
+    uint16_t stack[STN_HANDLER_DEPTH];
+    uint16_t handler_count; /**< events of handler_history that belong to this burst */
+    uint16_t handler_history[STN_HISTORY];
+    uint16_t history[STN_HISTORY];
+    int32_t last_tid;   /**< thread named last */
+    int32_t last_owner; /**< owner of the instance touched last */
+    uint32_t last_instance[STN_DOMAIN_MAX];
+    uint64_t last_serial[STN_DOMAIN_MAX]; /**< hash of that instance: it may be gone */
+} stn_cpu;
+
+/** Where field memories lie: which (type, field) are remembered at all. */
+typedef struct stn_slots {
+    uint32_t count;
+    uint16_t *of; /**< [type_count][STN_VFIELD_MAX] slot or STN_SLOT_NONE */
+} stn_slots;
+#define STN_SLOT_NONE 0xffffu
+
+typedef struct stn_world {
+    const stn_vocab *vocab;
+    const stn_domains *domains;
+    const stn_slots *slots;
+    uint32_t due_name; /**< text id of the field that says when a timer is due */
+    uint64_t now_ns;
+    uint16_t cpu_count;
+    stn_cpu *cpus;
+    uint16_t *ranks; /**< [cpu_count] CPUs, the latest first */
+    uint16_t history[STN_HISTORY];
+    uint8_t history_rank[STN_HISTORY];
+    stn_thread *threads; /**< the first cpu_count are the idle threads */
+    size_t thread_count, thread_capacity;
+    uint32_t thread_free; /**< list through newer */
+    uint32_t live_threads;
+    stn_map by_tid;    /**< tid -> index + 1; 0: gone */
+    size_t tombstones; /**< tids in the map that are gone */
+    stn_list *lists;   /**< [cpu_count][STN_THREAD_STATES] */
+    int32_t next_tid;
+    stn_val *thread_memory; /**< [thread_capacity][slots] */
+    stn_val *cpu_memory;    /**< [cpu_count][slots] */
+    stn_instance *instances;
+    size_t instance_count, instance_capacity;
+    uint32_t instance_free;
+    uint32_t *buckets; /**< [bucket_count] */
+    uint32_t bucket_count;
+    stn_list *instance_lists; /**< [domain] for scope ALL, then [domain][cpu] */
+} stn_world;
+
+/** @p vocab, @p domains, @p slots are borrowed. @return STN_OK, STN_ENOMEM */
+stn_status stn_world_init(stn_world *world, const stn_vocab *vocab, const stn_domains *domains,
+                          const stn_slots *slots, uint16_t cpu_count) STN_MUST_USE;
+void stn_world_fini(stn_world *world);
+
+/** Index of the thread called @p tid (on @p cpu, for the idle threads), or STN_WORLD_NONE. */
+uint32_t stn_world_thread(const stn_world *world, int32_t tid, uint16_t cpu);
+/** The same, making an unseen one if it is not there. STN_WORLD_NONE: out of memory */
+uint32_t stn_world_meet(stn_world *world, int32_t tid, uint32_t comm, uint16_t cpu);
+/** Make @p thread the running one of @p cpu without an event. */
+void stn_world_place(stn_world *world, uint16_t cpu, uint32_t thread);
+/** Find the thread that @p draft runs in and make it the running one of its CPU, if a switch
+ *  was not seen. @return STN_OK, STN_ENOMEM */
+stn_status stn_world_seat(stn_world *world, const stn_draft *draft, uint32_t *current) STN_MUST_USE;
+/** Let the event happen. @return STN_OK, STN_ENOMEM (the world may be half advanced) */
+stn_status stn_world_apply(stn_world *world, const stn_draft *draft) STN_MUST_USE;
+/** Rank of @p cpu. */
+uint16_t stn_world_rank(const stn_world *world, uint16_t cpu);
+
+static inline stn_list *stn_world_list(const stn_world *world, uint16_t cpu, uint32_t state) {
+    return &world->lists[(size_t)cpu * STN_THREAD_STATES + state];
+}
+/** Threads of @p state on all CPUs. */
+uint32_t stn_world_population(const stn_world *world, uint32_t state);
+
+/** The event, in the vocabulary's terms. Fields that the type does not have are left out.
+ *  @return STN_OK; STN_ENOTFOUND (type not in the vocabulary), STN_ENOMEM */
+stn_status stn_draft_from(stn_draft *draft, stn_vocab *vocab, const stn_event *event) STN_MUST_USE;
+
+/* ---- instances (instance.c) -------------------------------------------------- */
+
+/** List that instances of @p domain are in for this CPU or thread. */
+stn_list *stn_instance_list(stn_world *world, uint8_t domain, uint16_t cpu, uint32_t thread);
+/** Instance that @p parts name, or STN_WORLD_NONE. */
+uint32_t stn_instance_find(const stn_world *world, uint8_t domain, uint32_t scope,
+                           const stn_val *parts, uint8_t count);
+/** CPU or thread index as far as the domain's scope asks for it, else 0. */
+uint32_t stn_instance_scope(const stn_world *world, uint8_t domain, uint16_t cpu,
+                            uint32_t thread);
+/** Touch all instances that @p draft names, making those not there. @return STN_OK, STN_ENOMEM */
+stn_status stn_instance_touch(stn_world *world, const stn_draft *draft,
+                              uint32_t thread) STN_MUST_USE;
+/** Forget the instances of a thread that is gone. */
+void stn_instance_drop_thread(stn_world *world, uint32_t thread);
+/** Value of the field @p name that @p instance remembers; kind NONE if it does not. */
+stn_val stn_instance_value(const stn_instance *instance, uint32_t name);
+stn_status stn_instance_init(stn_world *world) STN_MUST_USE;
+void stn_instance_fini(stn_world *world);
+
+#endif
