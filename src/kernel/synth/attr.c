@@ -6,7 +6,14 @@
 #include "core/base/alloc.h"
 #include "kernel/synth/pick.h"
 
-enum { TRIES = 4, TID_WRAP = 4194304, TID_FIRST = 300 };
+enum {
+    TRIES = 4,
+    TRUST = 6,
+    COPY_FROM = 4, /* refusals after which numbers repeat what tells about them, */
+    ZERO_FROM = 6, /* … and after which they are 0 */
+    TID_WRAP = 4194304,
+    TID_FIRST = 300,
+};
 
 typedef struct drawing {
     const stn_attr *attr;
@@ -15,14 +22,15 @@ typedef struct drawing {
     const stn_vtype *type;
     stn_rng *rng;
     stn_subject subject;
+    uint32_t attempt;
 } drawing;
 
 /* ---- values -------------------------------------------------------------------- */
 
-uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source,
+uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source, bool idle,
                               stn_val told, uint64_t *out) {
     uint64_t hash = stn_chain_mix(STN_TABLE_VALUE * 0x9e3779b97f4a7c15u,
-                                  (uint64_t)type << 8 | field);
+                                  (uint64_t)type << 8 | field | (uint64_t)idle << 32);
     out[0] = hash;
     if (source->kind == STN_SOURCE_NONE) {
         return 1;
@@ -38,14 +46,17 @@ static stn_val binned(const drawing *d, uint32_t bin, uint8_t kind) {
 }
 
 static stn_val draw_value(drawing *d, uint16_t field) {
-    const stn_attr_field *how =
-        &d->attr->fields[(size_t)d->draft->type * STN_VFIELD_MAX + field];
+    const stn_attr_field *how = &d->attr->fields[(size_t)d->draft->type * STN_VFIELD_MAX + field];
     stn_val told = stn_source_value(d->world, &how->source, d->draft, &d->subject, field);
+    if (d->attempt >= COPY_FROM && told.kind <= STN_FIELD_HEX && how->kind <= STN_FIELD_HEX &&
+        d->draft->vals[field].kind != STN_FIELD_STR) {
+        return (stn_val){.v = d->attempt < ZERO_FROM ? told.v : 0, .kind = how->kind};
+    }
     uint64_t rungs[2];
     uint32_t count =
-        stn_attr_value_rungs(d->draft->type, field, &how->source, told, rungs);
+        stn_attr_value_rungs(d->draft->type, field, &how->source, d->draft->tid == 0, told, rungs);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t symbol = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+        uint32_t symbol = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
         if (symbol == STN_VALUE_COPY && told.kind != STN_VAL_NONE) {
             told.kind = told.kind == STN_FIELD_STR ? STN_FIELD_STR : how->kind;
             return told;
@@ -84,15 +95,14 @@ static uint32_t from_list(drawing *d, uint16_t field, uint32_t relation) {
     uint64_t rungs[3];
     uint32_t count = stn_pick_rungs(d->world, STN_TABLE_AGE, d->draft, field, relation,
                                     d->subject.current, rungs);
-    uint32_t rank = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+    uint32_t rank = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
     rank = rank == STN_CHAIN_NONE ? 0 : rank;
-    count = stn_pick_rungs(d->world, STN_TABLE_COMM, d->draft, field, relation,
-                           d->subject.current, rungs);
+    count = stn_pick_rungs(d->world, STN_TABLE_COMM, d->draft, field, relation, d->subject.current,
+                           rungs);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t comm = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+        uint32_t comm = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
         comm = i + 1 < TRIES && comm != STN_CHAIN_NONE ? comm : STN_WORLD_NONE;
-        uint32_t found =
-            stn_pick_thread(d->world, relation, d->draft->cpu, comm, rank, age);
+        uint32_t found = stn_pick_thread(d->world, relation, d->draft->cpu, comm, rank, age);
         if (found != STN_WORLD_NONE || comm == STN_WORLD_NONE) {
             return found;
         }
@@ -103,22 +113,32 @@ static uint32_t from_list(drawing *d, uint16_t field, uint32_t relation) {
 /* Index of the thread that the relation means; STN_WORLD_NONE if there is none. */
 static uint32_t related(drawing *d, uint16_t field, uint32_t relation) {
     const stn_cpu *cpu = &d->world->cpus[d->draft->cpu];
-    switch (relation) {
-    case STN_PICK_SELF:
-        return d->subject.current;
-    case STN_PICK_CHILD:
-        return d->world->threads[d->subject.current].child;
-    case STN_PICK_LAST:
-        return cpu->last_tid > 0 ? stn_world_thread(d->world, cpu->last_tid, d->draft->cpu)
-                                 : STN_WORLD_NONE;
-    case STN_PICK_OWNER:
-        return cpu->last_owner > 0 ? stn_world_thread(d->world, cpu->last_owner, d->draft->cpu)
-                                   : STN_WORLD_NONE;
-    case STN_PICK_IDLE:
+    uint32_t index = STN_WORLD_NONE;
+    if (relation == STN_PICK_IDLE) {
         return d->draft->cpu;
-    default:
+    }
+    if (relation >= STN_PICK_RELATED) {
         return from_list(d, field, relation);
     }
+    switch (relation / STN_THREAD_STATES) {
+    case STN_PICK_SELF:
+        index = d->subject.current;
+        break;
+    case STN_PICK_CHILD:
+        index = d->world->threads[d->subject.current].child;
+        break;
+    case STN_PICK_LAST:
+        index = cpu->last_tid > 0 ? stn_world_thread(d->world, cpu->last_tid, d->draft->cpu)
+                                  : STN_WORLD_NONE;
+        break;
+    default:
+        index = cpu->last_owner > 0 ? stn_world_thread(d->world, cpu->last_owner, d->draft->cpu)
+                                    : STN_WORLD_NONE;
+        break;
+    }
+    bool fits = index != STN_WORLD_NONE && d->world->threads[index].used &&
+                d->world->threads[index].state == relation % STN_THREAD_STATES;
+    return fits ? index : STN_WORLD_NONE;
 }
 
 static bool draw_child(drawing *d, uint16_t field) {
@@ -129,13 +149,23 @@ static bool draw_child(drawing *d, uint16_t field) {
     return true;
 }
 
+static bool take_thread(drawing *d, uint16_t field, uint32_t relation) {
+    uint32_t index = related(d, field, relation);
+    if (index == STN_WORLD_NONE) {
+        return false;
+    }
+    d->draft->vals[field] = tid_val(d->world->threads[index].tid);
+    d->subject.thread = d->subject.thread == STN_WORLD_NONE ? index : d->subject.thread;
+    return true;
+}
+
 static bool draw_thread(drawing *d, uint16_t field) {
     uint64_t rungs[3];
     bool ready = stn_world_list(d->world, d->draft->cpu, STN_THREAD_READY)->count > 0;
-    uint32_t count = stn_pick_rungs(d->world, STN_TABLE_PICK, d->draft, field, ready,
-                                    d->subject.current, rungs);
+    uint32_t count =
+        stn_pick_rungs(d->world, STN_TABLE_PICK, d->draft, field, ready, d->subject.current, rungs);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
+        uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
         if (relation == STN_PICK_LITERAL) {
             d->draft->vals[field] = draw_value(d, field);
             return true;
@@ -146,10 +176,16 @@ static bool draw_thread(drawing *d, uint16_t field) {
         if (relation >= STN_PICK_SYMBOLS) {
             return false;
         }
-        uint32_t index = related(d, field, relation);
-        if (index != STN_WORLD_NONE && d->world->threads[index].used) {
-            d->draft->vals[field] = tid_val(d->world->threads[index].tid);
-            d->subject.thread = d->subject.thread == STN_WORLD_NONE ? index : d->subject.thread;
+        if (take_thread(d, field, relation)) {
+            return true;
+        }
+    }
+    /* none of those is there: the most usual that is */
+    const stn_chain_node *node = stn_chain_find(&d->attr->chain, rungs[0]);
+    for (uint32_t i = 0; node && i < node->count; i++) {
+        uint32_t relation = d->attr->chain.nexts[node->first + i].symbol;
+        if (relation < STN_PICK_SYMBOLS && relation != STN_PICK_LITERAL &&
+            relation != STN_PICK_FRESH && take_thread(d, field, relation)) {
             return true;
         }
     }
@@ -158,21 +194,19 @@ static bool draw_thread(drawing *d, uint16_t field) {
 
 /* ---- instances ------------------------------------------------------------------- */
 
-/* Values for a key that names no instance so far. */
-static bool draw_fresh(drawing *d, const stn_type_key *key) {
-    uint32_t scope =
-        stn_instance_scope(d->world, key->domain, d->draft->cpu, d->subject.current);
-    for (int i = 0; i < 2 * TRIES; i++) {
+/* Values for a key, if possible one that names no instance so far; the rules have the word. */
+static void draw_fresh(drawing *d, const stn_type_key *key) {
+    uint32_t scope = stn_instance_scope(d->world, key->domain, d->draft->cpu, d->subject.current);
+    for (int i = 0; i < TRIES; i++) {
         stn_val parts[STN_KEY_FIELDS];
         for (uint8_t j = 0; j < key->field_count; j++) {
             parts[j] = d->draft->vals[key->fields[j]] = draw_value(d, key->fields[j]);
         }
         if (stn_instance_find(d->world, key->domain, scope, parts, key->field_count) ==
             STN_WORLD_NONE) {
-            return true;
+            return;
         }
     }
-    return false;
 }
 
 static bool take_instance(drawing *d, const stn_type_key *key, uint32_t index) {
@@ -187,34 +221,43 @@ static bool take_instance(drawing *d, const stn_type_key *key, uint32_t index) {
     return true;
 }
 
-static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
-    uint32_t current = d->subject.current;
+static bool take_key(drawing *d, uint8_t number, const stn_type_key *key, uint32_t relation) {
+    uint32_t rank = 0;
+    if (relation >= STN_KEY_STATE) {
+        uint64_t rungs[3];
+        uint32_t count = stn_pick_rungs(d->world, STN_TABLE_KEY_AGE, d->draft, number, relation,
+                                        d->subject.current, rungs);
+        rank = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+    }
+    uint32_t index =
+        stn_key_pick(d->world, d->draft, key->domain, d->subject.current, relation,
+                     rank == STN_CHAIN_NONE ? 0 : rank, d->attr->key_age[d->draft->type][number]);
+    return index != STN_WORLD_NONE && take_instance(d, key, index);
+}
+
+static void draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
     uint64_t rungs[3];
     uint32_t count =
-        stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0, current, rungs);
+        stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0, d->subject.current, rungs);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, d->rng);
-        if (relation == STN_CHAIN_NONE) {
-            return false;
-        }
+        uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
         if (relation == STN_KEY_FRESH) {
-            return draw_fresh(d, key);
+            draw_fresh(d, key);
+            return;
         }
-        uint64_t ages[3];
-        uint32_t age_count = stn_pick_rungs(d->world, STN_TABLE_KEY_AGE, d->draft, number,
-                                            relation, current, ages);
-        uint32_t rank = relation == STN_KEY_LAST
-                            ? 0
-                            : stn_chain_draw(&d->attr->chain, ages, age_count, d->rng);
-        uint32_t index =
-            stn_key_pick(d->world, d->draft, key->domain, current, relation,
-                         rank == STN_CHAIN_NONE ? 0 : rank,
-                         d->attr->key_age[d->draft->type][number]);
-        if (index != STN_WORLD_NONE && take_instance(d, key, index)) {
-            return true;
+        if (relation == STN_CHAIN_NONE || take_key(d, number, key, relation)) {
+            return;
         }
     }
-    return false;
+    /* none of those is there: the most usual that is, or one never heard of */
+    const stn_chain_node *node = stn_chain_find(&d->attr->chain, rungs[0]);
+    for (uint32_t i = 0; node && i < node->count; i++) {
+        uint32_t relation = d->attr->chain.nexts[node->first + i].symbol;
+        if (relation != STN_KEY_FRESH && take_key(d, number, key, relation)) {
+            return;
+        }
+    }
+    draw_fresh(d, key);
 }
 
 /* ---- events ------------------------------------------------------------------------ */
@@ -241,9 +284,7 @@ static bool draw_named(drawing *d) {
     }
     const stn_type_keys *keys = &d->attr->domains->types[d->draft->type];
     for (uint8_t k = 0; k < keys->count; k++) {
-        if (!draw_key(d, k, &keys->keys[k])) {
-            return false;
-        }
+        draw_key(d, k, &keys->keys[k]);
     }
     return true;
 }
@@ -278,7 +319,21 @@ static void draw_rest(drawing *d) {
     }
 }
 
-bool stn_attr_propose(const stn_attr *attr, stn_world *world, stn_draft *draft, stn_rng *rng) {
+/* The idle task never sleeps, and nobody is gone who did not exit. */
+static bool leaves_rightly(const drawing *d) {
+    if (d->type->role != STN_ROLE_SWITCH || d->type->state_field < 0) {
+        return true;
+    }
+    stn_leaving leaves = stn_world_leaving(d->world, &d->draft->vals[d->type->state_field]);
+    const stn_thread *current = &d->world->threads[d->subject.current];
+    if (current->tid == 0) {
+        return leaves == STN_LEAVES_READY;
+    }
+    return leaves != STN_LEAVES_GONE || current->exiting;
+}
+
+bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, stn_draft *draft,
+                      stn_rng *rng) {
     uint32_t current = world->cpus[draft->cpu].thread;
     current = current == STN_WORLD_NONE ? draft->cpu : current;
     drawing d = {.attr = attr,
@@ -286,6 +341,7 @@ bool stn_attr_propose(const stn_attr *attr, stn_world *world, stn_draft *draft, 
                  .draft = draft,
                  .type = &attr->vocab->types[draft->type],
                  .rng = rng,
+                 .attempt = attempt,
                  .subject = {current, STN_WORLD_NONE, STN_WORLD_NONE}};
     draft->tid = world->threads[current].tid;
     draft->comm = world->threads[current].comm;
@@ -294,7 +350,7 @@ bool stn_attr_propose(const stn_attr *attr, stn_world *world, stn_draft *draft, 
         return false;
     }
     draw_rest(&d);
-    return true;
+    return leaves_rightly(&d);
 }
 
 stn_status stn_attr_begin(const stn_attr *attr, stn_world *world, stn_rng *rng) {

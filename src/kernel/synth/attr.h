@@ -54,11 +54,11 @@ typedef struct stn_attr {
     const stn_vocab *vocab;     /**< borrowed */
     const stn_domains *domains; /**< borrowed */
     stn_slots slots;
-    stn_attr_field *fields;               /**< [type_count][STN_VFIELD_MAX] */
-    uint8_t (*key_age)[STN_TYPE_KEYS];    /**< [type_count] stn_age of instances */
-    stn_val *values;                      /**< values kept exactly */
+    stn_attr_field *fields;            /**< [type_count][STN_VFIELD_MAX] */
+    uint8_t (*key_age)[STN_TYPE_KEYS]; /**< [type_count] stn_age of instances */
+    stn_val *values;                   /**< values kept exactly */
     uint32_t value_count;
-    stn_chain chain; /**< all tables */
+    stn_chain chain;   /**< all tables */
     stn_start *starts; /**< [start_count] one for each run */
     uint32_t start_count;
     uint16_t cpu_count;
@@ -75,11 +75,13 @@ uint64_t stn_attr_parameters(const stn_attr *attr);
 /** Make @p world what a run began with. @return STN_OK, STN_ENOMEM */
 stn_status stn_attr_begin(const stn_attr *attr, stn_world *world, stn_rng *rng) STN_MUST_USE;
 /** Fill thread, name and fields of @p draft, whose type, CPU and time are set.
+ *  @param attempt how often this was refused: then numbers are kept plain
  *  @return false if the world has nothing that the event could be about */
-bool stn_attr_propose(const stn_attr *attr, stn_world *world, stn_draft *draft, stn_rng *rng);
+bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, stn_draft *draft,
+                      stn_rng *rng);
 
 /** Context of a value given its source; rung 0 is the field alone. @return rungs */
-uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source,
+uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source, bool idle,
                               stn_val told, uint64_t *out);
 
 void stn_attr_put(const stn_attr *attr, stn_blob *blob);

@@ -70,8 +70,8 @@ static void find_subject(learner *l, const stn_draft *draft, stn_subject *subjec
         }
         subject->instance = stn_instance_find(
             l->world, keys->keys[k].domain,
-            stn_instance_scope(l->world, keys->keys[k].domain, draft->cpu, subject->current),
-            parts, keys->keys[k].field_count);
+            stn_instance_scope(l->world, keys->keys[k].domain, draft->cpu, subject->current), parts,
+            keys->keys[k].field_count);
     }
 }
 
@@ -134,9 +134,9 @@ static stn_status visit_start(void *user, stn_walk_step *step) {
     for (uint16_t i = 0; i < type->field_count; i++) {
         uint8_t means = type->fields[i].means;
         const stn_val *val = &draft->vals[i];
-        if ((means == STN_MEANS_THREAD || means == STN_MEANS_NEXT) &&
-            val->kind != STN_VAL_NONE && val->kind != STN_FIELD_STR && val->v > 0 &&
-            val->v != draft->tid && val->v <= INT32_MAX &&
+        if ((means == STN_MEANS_THREAD || means == STN_MEANS_NEXT) && val->kind != STN_VAL_NONE &&
+            val->kind != STN_FIELD_STR && val->v > 0 && val->v != draft->tid &&
+            val->v <= INT32_MAX &&
             stn_world_thread(l->world, (int32_t)val->v, draft->cpu) == STN_WORLD_NONE &&
             !started(l->start, (int32_t)val->v) &&
             start_add(l, (int32_t)val->v, STN_WORLD_NONE, draft->cpu, false) != STN_OK) {
@@ -187,8 +187,8 @@ static stn_status survey_value(learner *l, const stn_draft *draft, const stn_sub
         return STN_OK;
     }
     if (survey->seen == 1) {
-        survey->candidate_count = stn_source_candidates(l->vocab, draft->type, field,
-                                                        survey->candidates, CANDIDATES);
+        survey->candidate_count =
+            stn_source_candidates(l->vocab, draft->type, field, survey->candidates, CANDIDATES);
     }
     if (stn_grow(&survey->samples, &survey->capacity, survey->count + 1, sizeof(sample)) !=
         STN_OK) {
@@ -210,8 +210,7 @@ static void survey_thread(learner *l, const stn_draft *draft, const stn_subject 
     uint8_t means = l->vocab->types[draft->type].fields[field].means;
     int64_t tid = draft->vals[field].v;
     uint32_t index = stn_world_thread(l->world, (int32_t)tid, draft->cpu);
-    uint32_t relation =
-        stn_pick_relation(l->world, draft, means, subject->current, index, tid);
+    uint32_t relation = stn_pick_relation(l->world, draft, means, subject->current, index, tid);
     if (relation < STN_PICK_STATE || index == STN_WORLD_NONE) {
         return;
     }
@@ -229,8 +228,7 @@ static uint32_t key_instance(learner *l, const stn_draft *draft, const stn_subje
         parts[j] = draft->vals[key->fields[j]];
         *whole &= parts[j].kind != STN_VAL_NONE;
     }
-    uint32_t scope =
-        stn_instance_scope(l->world, key->domain, draft->cpu, subject->current);
+    uint32_t scope = stn_instance_scope(l->world, key->domain, draft->cpu, subject->current);
     return stn_instance_find(l->world, key->domain, scope, parts, key->field_count);
 }
 
@@ -239,8 +237,7 @@ static void survey_key(learner *l, const stn_draft *draft, const stn_subject *su
     const stn_type_key *key = &l->domains->types[draft->type].keys[number];
     bool whole;
     uint32_t index = key_instance(l, draft, subject, key, &whole);
-    uint32_t relation =
-        stn_key_relation(l->world, draft, key->domain, subject->current, index);
+    uint32_t relation = stn_key_relation(l->world, draft, key->domain, subject->current, index);
     if (!whole || relation < STN_KEY_STATE) {
         return;
     }
@@ -377,8 +374,7 @@ static void assign_slots(stn_attr *attr) {
     for (size_t i = 0; i < count; i++) {
         const stn_source *source = &attr->fields[i].source;
         if (source->kind == STN_SOURCE_THREAD || source->kind == STN_SOURCE_CPU) {
-            uint16_t *slot =
-                &attr->slots.of[(size_t)source->type * STN_VFIELD_MAX + source->index];
+            uint16_t *slot = &attr->slots.of[(size_t)source->type * STN_VFIELD_MAX + source->index];
             if (*slot == STN_SLOT_NONE) {
                 *slot = (uint16_t)attr->slots.count++;
             }
@@ -427,7 +423,8 @@ static stn_status count_value(learner *l, const stn_draft *draft, const stn_subj
     stn_val val = draft->vals[field];
     stn_val told = stn_source_value(l->world, &how->source, draft, subject, field);
     uint64_t rungs[2];
-    uint32_t count = stn_attr_value_rungs(draft->type, field, &how->source, told, rungs);
+    uint32_t count =
+        stn_attr_value_rungs(draft->type, field, &how->source, draft->tid == 0, told, rungs);
     uint32_t symbol = STN_VALUE_COPY, index;
     if (told.kind == STN_VAL_NONE || !stn_val_equal(told, val)) {
         if (exact_index(l, draft, field, &index) != STN_OK) {
@@ -450,17 +447,16 @@ static stn_status count_list(learner *l, const stn_draft *draft, const stn_subje
     uint32_t comm = l->world->threads[index].comm;
     bool here = (relation - STN_PICK_STATE) % 2;
     if (comm != STN_WORLD_NONE) {
-        count = stn_pick_rungs(l->world, STN_TABLE_COMM, draft, field, relation,
-                               subject->current, rungs);
+        count = stn_pick_rungs(l->world, STN_TABLE_COMM, draft, field, relation, subject->current,
+                               rungs);
         if (add_rungs(l, rungs, count, comm) != STN_OK) {
             return STN_ENOMEM;
         }
     }
     stn_age age = l->attr->fields[(size_t)draft->type * STN_VFIELD_MAX + field].age;
-    count = stn_pick_rungs(l->world, STN_TABLE_AGE, draft, field, relation, subject->current,
-                           rungs);
-    return add_rungs(l, rungs, count,
-                     stn_pick_age(l->world, index, draft->cpu, here, age));
+    count =
+        stn_pick_rungs(l->world, STN_TABLE_AGE, draft, field, relation, subject->current, rungs);
+    return add_rungs(l, rungs, count, stn_pick_age(l->world, index, draft->cpu, here, age));
 }
 
 static stn_status count_thread(learner *l, const stn_draft *draft, const stn_subject *subject,
@@ -471,11 +467,10 @@ static stn_status count_thread(learner *l, const stn_draft *draft, const stn_sub
     bool ready = stn_world_list(l->world, draft->cpu, STN_THREAD_READY)->count > 0;
     uint32_t index =
         tid >= 0 ? stn_world_thread(l->world, (int32_t)tid, draft->cpu) : STN_WORLD_NONE;
-    uint32_t relation =
-        stn_pick_relation(l->world, draft, means, subject->current, index, tid);
+    uint32_t relation = stn_pick_relation(l->world, draft, means, subject->current, index, tid);
     uint64_t rungs[3];
-    uint32_t count = stn_pick_rungs(l->world, STN_TABLE_PICK, draft, field, ready,
-                                    subject->current, rungs);
+    uint32_t count =
+        stn_pick_rungs(l->world, STN_TABLE_PICK, draft, field, ready, subject->current, rungs);
     if (add_rungs(l, rungs, count, relation) != STN_OK) {
         return STN_ENOMEM;
     }
@@ -493,8 +488,7 @@ static stn_status count_key(learner *l, const stn_draft *draft, const stn_subjec
     const stn_type_key *key = &l->domains->types[draft->type].keys[number];
     bool whole;
     uint32_t index = key_instance(l, draft, subject, key, &whole);
-    uint32_t relation =
-        stn_key_relation(l->world, draft, key->domain, subject->current, index);
+    uint32_t relation = stn_key_relation(l->world, draft, key->domain, subject->current, index);
     uint64_t rungs[3];
     uint32_t count =
         stn_pick_rungs(l->world, STN_TABLE_KEY, draft, number, 0, subject->current, rungs);
@@ -504,7 +498,7 @@ static stn_status count_key(learner *l, const stn_draft *draft, const stn_subjec
     if (add_rungs(l, rungs, count, relation) != STN_OK) {
         return STN_ENOMEM;
     }
-    if (relation == STN_KEY_FRESH) {
+    if (relation == STN_KEY_FRESH || l->domains->scope[key->domain] != STN_SCOPE_ALL) {
         for (uint8_t j = 0; j < key->field_count; j++) {
             if (count_value(l, draft, subject, key->fields[j]) != STN_OK) {
                 return STN_ENOMEM;
@@ -514,8 +508,8 @@ static stn_status count_key(learner *l, const stn_draft *draft, const stn_subjec
     if (relation < STN_KEY_STATE) {
         return STN_OK;
     }
-    count = stn_pick_rungs(l->world, STN_TABLE_KEY_AGE, draft, number, relation,
-                           subject->current, rungs);
+    count = stn_pick_rungs(l->world, STN_TABLE_KEY_AGE, draft, number, relation, subject->current,
+                           rungs);
     return add_rungs(l, rungs, count,
                      stn_key_age(l->world, draft, key->domain, subject->current, index,
                                  l->attr->key_age[draft->type][number]));

@@ -160,7 +160,7 @@ static uint32_t draw_at(const stn_chain *chain, const stn_chain_node *node, uint
 }
 
 uint32_t stn_chain_draw(const stn_chain *chain, const uint64_t *rungs, uint32_t count,
-                        stn_rng *rng) {
+                        uint32_t trust, stn_rng *rng) {
     const stn_chain_node *lowest = NULL;
     for (uint32_t i = count; i-- > 0;) {
         const stn_chain_node *node = stn_chain_find(chain, rungs[i]);
@@ -168,7 +168,8 @@ uint32_t stn_chain_draw(const stn_chain *chain, const uint64_t *rungs, uint32_t 
             continue;
         }
         lowest = node;
-        uint64_t at = stn_rng_below(rng, (uint64_t)node->total + node->count);
+        uint64_t down = node->total < trust ? node->count : 0;
+        uint64_t at = stn_rng_below(rng, node->total + down);
         if (at < node->total) {
             return draw_at(chain, node, (uint32_t)at);
         }

@@ -63,9 +63,9 @@ void stn_chain_fini(stn_chain *chain);
 /** Node of a context, or NULL. */
 const stn_chain_node *stn_chain_find(const stn_chain *chain, uint64_t context);
 /** Draw a symbol given @p rungs [count], general to specific; STN_CHAIN_NONE if no rung was
- *  ever seen. */
+ *  ever seen. @param trust a rung with at least so many cases is not stepped down from */
 uint32_t stn_chain_draw(const stn_chain *chain, const uint64_t *rungs, uint32_t count,
-                        stn_rng *rng);
+                        uint32_t trust, stn_rng *rng);
 /** P(symbol) after each prefix of the ladder: @p out [count]; below rung 0 lies the uniform
  *  distribution over @p symbols. */
 void stn_chain_probabilities(const stn_chain *chain, const uint64_t *rungs, uint32_t count,

@@ -3,7 +3,7 @@
  * learn from the others. */
 #include "kernel/synth/context.h"
 
-enum { SEED_RANK = 11, SEED_TRACE, SEED_CPU, SEED_HANDLER, SEED_TASK, SEED_STEP };
+enum { SEED_RANK = 11, SEED_TRACE, SEED_CPU, SEED_HANDLER, SEED_TASK, SEED_STEP, SEED_PLACE };
 
 static void add(stn_rungs *out, uint32_t order, uint64_t hash) {
     out->order[out->count] = (uint8_t)order;
@@ -24,8 +24,15 @@ static void add_trace(const stn_world *world, uint64_t hash, uint32_t order, stn
 }
 
 void stn_rungs_rank(const stn_world *world, uint32_t order, stn_rungs *out) {
+    uint64_t state = 0;
     out->count = 0;
-    add_trace(world, seeded(SEED_RANK, 0), order, out);
+    for (uint16_t r = 0; r < world->cpu_count && r < 2; r++) {
+        uint16_t number = world->ranks[r];
+        uint32_t thread = world->cpus[number].thread;
+        state = state << 2 | (thread == STN_WORLD_NONE || world->threads[thread].tid == 0) |
+                (stn_world_list(world, number, STN_THREAD_WAKING)->count > 0) << 1;
+    }
+    add_trace(world, seeded(SEED_RANK, state), order, out);
 }
 
 static void add_cpu(const stn_cpu *cpu, uint32_t order, stn_rungs *out) {
@@ -39,12 +46,48 @@ static void add_cpu(const stn_cpu *cpu, uint32_t order, stn_rungs *out) {
     }
 }
 
-static void add_handler(const stn_world *world, const stn_cpu *cpu, uint32_t order,
-                        stn_rungs *out) {
-    uint64_t hash = seeded(SEED_HANDLER, 0);
-    uint32_t comm = cpu->thread == STN_WORLD_NONE ? STN_WORLD_NONE
-                                                  : world->threads[cpu->thread].comm;
+/* Whether threads wait to run here, are being woken for here, are being woken for elsewhere. */
+static uint32_t waiting(const stn_world *world, uint16_t number) {
+    uint32_t here = stn_world_list(world, number, STN_THREAD_WAKING)->count;
+    return (stn_world_list(world, number, STN_THREAD_READY)->count > 0) | (here > 0) << 1 |
+           (world->waking > here) << 2;
+}
+
+/* What is open on the CPU: the innermost handler, or else what the thread is in. */
+static uint64_t place(const stn_world *world, uint16_t number) {
+    const stn_cpu *cpu = &world->cpus[number];
+    const stn_thread *thread =
+        &world->threads[cpu->thread == STN_WORLD_NONE ? number : cpu->thread];
+    if (cpu->depth > 0) {
+        return seeded(SEED_PLACE, cpu->stack[cpu->depth - 1] | 0x10000u);
+    }
+    uint16_t open = thread->depth > 0 ? thread->open[thread->depth - 1] : STN_SYMBOL_NONE;
+    return seeded(SEED_PLACE, open | 0x20000u | (thread->tid == 0 ? 0x40000u : 0));
+}
+
+/* The place, then also who waits, then also the name of the thread. */
+static void add_place(const stn_world *world, uint16_t number, stn_rungs *out) {
+    const stn_cpu *cpu = &world->cpus[number];
+    uint64_t hash = place(world, number);
     add(out, 0, hash);
+    hash = stn_chain_mix(hash, waiting(world, number));
+    add(out, 0, hash);
+    if (cpu->depth == 0 && cpu->thread != STN_WORLD_NONE) {
+        add(out, 0, stn_chain_mix(hash, 0x100u + world->threads[cpu->thread].comm));
+    }
+}
+
+void stn_rungs_place(const stn_world *world, uint16_t cpu, stn_rungs *out) {
+    out->count = 0;
+    add_place(world, cpu, out);
+}
+
+static void add_handler(const stn_world *world, uint16_t number, uint32_t order, stn_rungs *out) {
+    const stn_cpu *cpu = &world->cpus[number];
+    uint64_t hash = seeded(SEED_HANDLER, 0);
+    uint32_t comm =
+        cpu->thread == STN_WORLD_NONE ? STN_WORLD_NONE : world->threads[cpu->thread].comm;
+    add_place(world, number, out);
     for (uint32_t k = 0; k < order && k < cpu->handler_count; k++) {
         hash = stn_chain_mix(hash, cpu->handler_history[k]);
         if (k < 3) {
@@ -57,22 +100,23 @@ static void add_handler(const stn_world *world, const stn_cpu *cpu, uint32_t ord
 
 static void add_task(const stn_world *world, uint16_t number, uint32_t order, stn_rungs *out) {
     const stn_cpu *cpu = &world->cpus[number];
-    const stn_thread *thread = &world->threads[cpu->thread == STN_WORLD_NONE ? number
-                                                                             : cpu->thread];
-    bool ready = stn_world_list(world, number, STN_THREAD_READY)->count > 0;
+    const stn_thread *thread =
+        &world->threads[cpu->thread == STN_WORLD_NONE ? number : cpu->thread];
+    uint32_t waits = waiting(world, number);
     uint16_t last = cpu->history[0];
-    bool after = last < world->vocab->type_count &&
-                 world->vocab->types[last].frame == STN_FRAME_POP;
-    uint64_t hash = seeded(SEED_TASK, (uint64_t)ready | (uint64_t)after << 1);
-    uint64_t named = 0x20000u + thread->comm + ((uint64_t)(after ? last : 0xffff) << 40);
-    add(out, 0, hash);
+    bool after =
+        last < world->vocab->type_count && world->vocab->types[last].frame == STN_FRAME_POP;
+    uint64_t hash = seeded(SEED_TASK, waits | (uint64_t)after << 3);
+    uint64_t named = stn_chain_mix(hash, thread->comm + ((uint64_t)(after ? last : 0) << 40));
+    add_place(world, number, out);
     for (uint32_t k = 0; k < order && k < STN_HISTORY; k++) {
         hash = stn_chain_mix(hash, thread->history[k]);
-        if (k < 3) {
+        named = stn_chain_mix(named, thread->history[k]);
+        if (k == 0) {
             add(out, k + 1, hash);
         }
-        if (k >= 2 && k != 6) {
-            add(out, k + 1, stn_chain_mix(hash, named));
+        if (k != 4 && k != 6) {
+            add(out, k + 1, named);
         }
     }
 }
@@ -89,7 +133,7 @@ void stn_rungs_type(const stn_world *world, stn_view view, uint16_t cpu, uint16_
         break;
     default:
         if (world->cpus[cpu].depth > 0) {
-            add_handler(world, &world->cpus[cpu], order, out);
+            add_handler(world, cpu, order, out);
         } else {
             add_task(world, cpu, order, out);
         }

@@ -13,7 +13,7 @@
 #include "kernel/synth/chain.h"
 #include "kernel/synth/world.h"
 
-enum { STN_RUNGS_MAX = 12, STN_ORDER_MAX = STN_HISTORY };
+enum { STN_RUNGS_MAX = 16, STN_ORDER_MAX = STN_HISTORY };
 
 typedef struct stn_rungs {
     uint32_t count;
@@ -34,6 +34,9 @@ void stn_rungs_rank(const stn_world *world, uint32_t order, stn_rungs *out);
 /** Ladder for the type of the next event, given that it is on @p cpu, whose rank is @p rank. */
 void stn_rungs_type(const stn_world *world, stn_view view, uint16_t cpu, uint16_t rank,
                     uint32_t order, stn_rungs *out);
+/** Two contexts of what can come on @p cpu at all: by what is open there, and by the name of
+ *  the running thread too. */
+void stn_rungs_place(const stn_world *world, uint16_t cpu, stn_rungs *out);
 /** Ladder for the time step before an event of @p type on @p cpu. */
 void stn_rungs_step(const stn_world *world, uint32_t type, uint16_t cpu, uint16_t rank,
                     stn_rungs *out);

@@ -101,8 +101,7 @@ static void weigh_type(rule_joiner *joiner, const stn_vtype *type) {
         if (key.usable && !again) {
             joiner->weight[root] += type->count;
             joiner->touching[root]++;
-            joiner->parts[root] =
-                key.count > joiner->parts[root] ? key.count : joiner->parts[root];
+            joiner->parts[root] = key.count > joiner->parts[root] ? key.count : joiner->parts[root];
         }
     }
 }
@@ -123,8 +122,8 @@ static bool fields_free(const stn_vtype *type, const key_fields *key) {
     return true;
 }
 
-static void claim_key(stn_domains *domains, uint32_t *number, stn_vtype *type,
-                      stn_type_keys *keys, uint32_t root, const key_fields *key) {
+static void claim_key(stn_domains *domains, uint32_t *number, stn_vtype *type, stn_type_keys *keys,
+                      uint32_t root, const key_fields *key) {
     if (number[root] == UINT32_MAX) {
         if (domains->count == STN_DOMAIN_MAX) {
             return;
@@ -141,8 +140,8 @@ static void claim_key(stn_domains *domains, uint32_t *number, stn_vtype *type,
 }
 
 /* Give @p type the keys of its best domains, as long as their fields are not taken. */
-static void assign_type(rule_joiner *joiner, stn_domains *domains, uint32_t *number, stn_vtype *type,
-                        stn_type_keys *keys) {
+static void assign_type(rule_joiner *joiner, stn_domains *domains, uint32_t *number,
+                        stn_vtype *type, stn_type_keys *keys) {
     uint32_t count;
     const stn_binding *bindings = stn_rules_bindings(joiner->rules, type->catalog_type, &count);
     while (keys->count < STN_TYPE_KEYS) {

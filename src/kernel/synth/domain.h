@@ -47,7 +47,6 @@ void stn_domains_fini(stn_domains *domains);
 
 void stn_domains_put(const stn_domains *domains, const stn_vocab *vocab, stn_blob *blob);
 /** Read, and mark the fields in @p vocab. @return STN_OK; STN_EFORMAT, STN_ENOMEM */
-stn_status stn_domains_get(stn_domains *domains, stn_cursor *cursor,
-                           stn_vocab *vocab) STN_MUST_USE;
+stn_status stn_domains_get(stn_domains *domains, stn_cursor *cursor, stn_vocab *vocab) STN_MUST_USE;
 
 #endif

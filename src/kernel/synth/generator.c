@@ -8,7 +8,7 @@
 #include "core/base/alloc.h"
 #include "kernel/synth/model.h"
 
-enum { ATTRIBUTE_TRIES = 3, TYPE_TRIES = 24 };
+enum { ATTRIBUTE_TRIES = 8, TYPE_TRIES = 24 };
 
 struct stn_generator {
     const stn_model *model;
@@ -20,14 +20,25 @@ struct stn_generator {
     stn_event event;
     stn_field fields[STN_VFIELD_MAX];
     stn_generate_stats stats;
+    uint64_t *refused; /* [cpu_count][words] types refused at this step */
+    uint32_t words;
     uint64_t begin_ns;
     bool unguided;
 };
 
 /* ---- setting up ---------------------------------------------------------------------- */
 
+static size_t refused_size(const stn_generator *generator) {
+    return (size_t)generator->model->attr.cpu_count * generator->words * sizeof(uint64_t);
+}
+
 static stn_status begin(stn_generator *generator, stn_err *err) {
     const stn_model *model = generator->model;
+    generator->words = (model->vocab.type_count + 63) / 64;
+    generator->refused = stn_calloc(1, refused_size(generator));
+    if (!generator->refused) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
+    }
     stn_status status = stn_world_init(&generator->world, &model->vocab, &model->domains,
                                        &model->attr.slots, model->attr.cpu_count);
     if (status == STN_OK) {
@@ -71,6 +82,7 @@ void stn_generator_free(stn_generator *generator) {
     if (generator) {
         stn_checker_free(generator->checker);
         stn_world_fini(&generator->world);
+        stn_free(generator->refused);
         stn_free(generator);
     }
 }
@@ -120,8 +132,8 @@ static void event_from(stn_generator *generator) {
 static stn_status try_attributes(stn_generator *generator, int tries, bool *agreed) {
     *agreed = false;
     for (int i = 0; i < tries; i++) {
-        if (!stn_attr_propose(&generator->model->attr, &generator->world, &generator->draft,
-                              &generator->rng)) {
+        if (!stn_attr_propose(&generator->model->attr, &generator->world, (uint32_t)i,
+                              &generator->draft, &generator->rng)) {
             generator->stats.rejected++;
             continue;
         }
@@ -156,8 +168,8 @@ static stn_status step_unchecked(stn_generator *generator, stn_err *err) {
     stn_draft *draft = &generator->draft;
     for (int i = 0; i < TYPE_TRIES; i++) {
         generator->model->kind->propose(generator->model, &generator->world, &generator->rng,
-                                        draft);
-        if (stn_attr_propose(&generator->model->attr, &generator->world, draft,
+                                        (uint32_t)i, generator->refused, draft);
+        if (stn_attr_propose(&generator->model->attr, &generator->world, 0, draft,
                              &generator->rng)) {
             break;
         }
@@ -165,19 +177,30 @@ static stn_status step_unchecked(stn_generator *generator, stn_err *err) {
     }
     event_from(generator);
     uint32_t violations = 0;
-    stn_status status =
-        stn_checker_step(generator->checker, &generator->event, &violations, err);
+    stn_status status = stn_checker_step(generator->checker, &generator->event, &violations, err);
     generator->stats.violations += violations;
     return status;
 }
 
+static void refuse(stn_generator *generator) {
+    uint64_t *set = generator->refused + (size_t)generator->draft.cpu * generator->words;
+    set[generator->draft.type / 64] |= UINT64_C(1) << generator->draft.type % 64;
+}
+
 static stn_status step_guided(stn_generator *generator, stn_err *err) {
-    bool agreed = false;
+    bool agreed = false, clean = true;
     stn_status status = STN_OK;
     for (int i = 0; i < TYPE_TRIES && status == STN_OK && !agreed; i++) {
         generator->model->kind->propose(generator->model, &generator->world, &generator->rng,
-                                        &generator->draft);
+                                        (uint32_t)i, generator->refused, &generator->draft);
         status = try_attributes(generator, ATTRIBUTE_TRIES, &agreed);
+        if (!agreed) {
+            refuse(generator);
+            clean = false;
+        }
+    }
+    if (!clean) {
+        memset(generator->refused, 0, refused_size(generator));
     }
     if (status == STN_OK && !agreed) {
         status = try_everything(generator, &agreed);
@@ -185,13 +208,12 @@ static stn_status step_guided(stn_generator *generator, stn_err *err) {
     if (status == STN_OK && !agreed) {
         return step_unchecked(generator, err);
     }
-    return status == STN_OK ? status
-                            : stn_err_set(err, status, "out of memory while generating");
+    return status == STN_OK ? status : stn_err_set(err, status, "out of memory while generating");
 }
 
 stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_err *err) {
-    stn_status status = generator->unguided ? step_unchecked(generator, err)
-                                            : step_guided(generator, err);
+    stn_status status =
+        generator->unguided ? step_unchecked(generator, err) : step_guided(generator, err);
     if (status != STN_OK) {
         return status;
     }

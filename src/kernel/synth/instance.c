@@ -29,8 +29,7 @@ void stn_instance_fini(stn_world *world) {
     stn_free(world->instances);
 }
 
-uint32_t stn_instance_scope(const stn_world *world, uint8_t domain, uint16_t cpu,
-                            uint32_t thread) {
+uint32_t stn_instance_scope(const stn_world *world, uint8_t domain, uint16_t cpu, uint32_t thread) {
     switch (world->domains->scope[domain]) {
     case STN_SCOPE_CPU:
         return cpu;
@@ -129,8 +128,8 @@ void stn_instance_drop_thread(stn_world *world, uint32_t thread) {
     }
 }
 
-static uint32_t new_instance(stn_world *world, uint8_t domain, uint32_t scope,
-                             const stn_val *parts, uint8_t count, uint64_t hash) {
+static uint32_t new_instance(stn_world *world, uint8_t domain, uint32_t scope, const stn_val *parts,
+                             uint8_t count, uint64_t hash) {
     uint32_t index = world->instance_free;
     if (index != STN_WORLD_NONE) {
         world->instance_free = world->instances[index].chain;
@@ -230,6 +229,14 @@ stn_status stn_instance_touch(stn_world *world, const stn_draft *draft, uint32_t
         cpu->last_owner = instance->owner;
         cpu->last_instance[key->domain] = index;
         cpu->last_serial[key->domain] = hash;
+        const stn_vtype *type = &world->vocab->types[draft->type];
+        if (type->frame == STN_FRAME_PUSH) {
+            cpu->entered[key->domain] = index;
+            cpu->entered_serial[key->domain] = hash;
+        } else if (type->entry) {
+            world->threads[thread].entered = index;
+            world->threads[thread].entered_serial = hash;
+        }
         if (cpu->depth == 0) {
             instance->owner = world->threads[thread].tid;
         }

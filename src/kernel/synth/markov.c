@@ -5,9 +5,14 @@
 
 #include "core/base/alloc.h"
 
-
-
-enum { RANKS_SUMMED = 8 };
+enum {
+    RANKS_SUMMED = 8,
+    NAMED_ENOUGH = 32,
+    DRAWS = 12,      /* of a type that can come at all */
+    STACK_FROM = 8,  /* from this draw on only the stack view is asked, */
+    SHORT_FROM = 12, /* … from this one with a short past, */
+    NONE_FROM = 16,  /* … from this one with none */
+};
 
 double stn_markov_probability(const stn_markov *markov, const stn_world *world, uint32_t type) {
     stn_rungs rungs;
@@ -29,24 +34,78 @@ double stn_markov_probability(const stn_markov *markov, const stn_world *world, 
     return total;
 }
 
-static void propose(const stn_model *model, stn_world *world, stn_rng *rng, stn_draft *draft) {
+stn_status stn_markov_index(stn_markov *markov, uint32_t types) {
+    const stn_chain *place = &markov->place;
+    markov->seen_words = (types + 63) / 64;
+    stn_free(markov->seen);
+    markov->seen = stn_calloc(place->node_slots, markov->seen_words * sizeof *markov->seen);
+    if (!markov->seen) {
+        return STN_ENOMEM;
+    }
+    for (uint32_t i = 0; i < place->node_slots; i++) {
+        const stn_chain_node *node = &place->nodes[i];
+        for (uint32_t j = 0; j < node->count; j++) {
+            uint32_t type = place->nexts[node->first + j].symbol;
+            markov->seen[(size_t)i * markov->seen_words + type / 64] |= UINT64_C(1) << type % 64;
+        }
+    }
+    return STN_OK;
+}
+
+/* Types that can come on the CPU, or NULL if nothing like it was seen. The name of the thread
+ * counts if enough of its events were seen there. */
+static const uint64_t *possible(const stn_markov *markov, const stn_world *world, uint16_t cpu) {
+    stn_rungs rungs;
+    stn_rungs_place(world, cpu, &rungs);
+    for (uint32_t i = rungs.count; i-- > 0;) {
+        const stn_chain_node *node = stn_chain_find(&markov->place, rungs.hash[i]);
+        if (node && (i == 0 || node->total >= NAMED_ENOUGH)) {
+            return markov->seen + (size_t)(node - markov->place.nodes) * markov->seen_words;
+        }
+    }
+    return NULL;
+}
+
+static bool has(const uint64_t *set, uint32_t type) {
+    return set[type / 64] >> (type % 64) & 1;
+}
+
+/* A type for the CPU; the later the attempt, the more from the stack view and the less from
+ * far back, because then the past is one that training did not have. */
+static uint32_t draw_type(const stn_markov *markov, const stn_world *world, stn_rng *rng,
+                          uint16_t cpu, uint16_t rank, uint32_t attempt, const uint64_t *refused) {
+    const double *weights = markov->weights[rank > 0];
+    const uint64_t *seen = possible(markov, world, cpu);
+    uint32_t type = STN_CHAIN_NONE;
+    for (uint32_t i = attempt; i < attempt + DRAWS; i++) {
+        double at = stn_rng_double(rng);
+        int view = i < STACK_FROM ? 0 : STN_VIEW_STACK;
+        while (view + 1 < STN_VIEWS && at >= weights[view]) {
+            at -= weights[view++];
+        }
+        uint32_t order = i < SHORT_FROM ? markov->order : i < NONE_FROM ? 2 : 0;
+        stn_rungs rungs;
+        stn_rungs_type(world, (stn_view)view, cpu, rank, order, &rungs);
+        type = stn_chain_draw(&markov->type, rungs.hash, rungs.count, UINT32_MAX, rng);
+        if (type < world->vocab->type_count && !has(refused, type) && (!seen || has(seen, type))) {
+            return type;
+        }
+    }
+    return type < world->vocab->type_count ? type : 0;
+}
+
+static void propose(const stn_model *model, stn_world *world, stn_rng *rng, uint32_t attempt,
+                    const uint64_t *refused, stn_draft *draft) {
     const stn_markov *markov = model->state;
     stn_rungs rungs;
     stn_rungs_rank(world, markov->order, &rungs);
-    uint32_t rank = stn_chain_draw(&markov->rank, rungs.hash, rungs.count, rng);
+    uint32_t rank = stn_chain_draw(&markov->rank, rungs.hash, rungs.count, UINT32_MAX, rng);
     rank = rank < world->cpu_count ? rank : 0;
     draft->cpu = world->ranks[rank];
-    const double *weights = markov->weights[rank > 0];
-    double at = stn_rng_double(rng);
-    int view = 0;
-    while (view + 1 < STN_VIEWS && at >= weights[view]) {
-        at -= weights[view++];
-    }
-    stn_rungs_type(world, (stn_view)view, draft->cpu, (uint16_t)rank, markov->order, &rungs);
-    draft->type = stn_chain_draw(&markov->type, rungs.hash, rungs.count, rng);
-    draft->type = draft->type < world->vocab->type_count ? draft->type : 0;
+    draft->type = draw_type(markov, world, rng, draft->cpu, (uint16_t)rank, attempt,
+                            refused + (size_t)draft->cpu * markov->seen_words);
     stn_rungs_step(world, draft->type, draft->cpu, (uint16_t)rank, &rungs);
-    uint32_t step = stn_chain_draw(&markov->step, rungs.hash, rungs.count, rng);
+    uint32_t step = stn_chain_draw(&markov->step, rungs.hash, rungs.count, UINT32_MAX, rng);
     draft->time_ns = world->now_ns + (step < STN_STEP_SYMBOLS ? stn_step_draw(step, rng) : 0);
 }
 
@@ -56,6 +115,8 @@ static void markov_free(stn_model *model) {
         stn_chain_fini(&markov->rank);
         stn_chain_fini(&markov->type);
         stn_chain_fini(&markov->step);
+        stn_chain_fini(&markov->place);
+        stn_free(markov->seen);
         stn_free(markov);
     }
     model->state = NULL;
@@ -72,6 +133,7 @@ static void put(const stn_model *model, stn_blob *blob) {
     stn_chain_put(&markov->rank, blob);
     stn_chain_put(&markov->type, blob);
     stn_chain_put(&markov->step, blob);
+    stn_chain_put(&markov->place, blob);
 }
 
 static stn_status get(stn_model *model, stn_cursor *cursor) {
@@ -95,7 +157,13 @@ static stn_status get(stn_model *model, stn_cursor *cursor) {
     if (status == STN_OK) {
         status = stn_chain_get(&markov->type, cursor, model->vocab.type_count);
     }
-    return status == STN_OK ? stn_chain_get(&markov->step, cursor, STN_STEP_SYMBOLS) : status;
+    if (status == STN_OK) {
+        status = stn_chain_get(&markov->step, cursor, STN_STEP_SYMBOLS);
+    }
+    if (status == STN_OK) {
+        status = stn_chain_get(&markov->place, cursor, model->vocab.type_count);
+    }
+    return status == STN_OK ? stn_markov_index(markov, model->vocab.type_count) : status;
 }
 
 const stn_generator_kind stn_markov_kind = {.name = "markov",

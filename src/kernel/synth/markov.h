@@ -13,10 +13,15 @@ enum { STN_RANK_CLASSES = 2 /**< the CPU of the event before, or another */ };
 
 typedef struct stn_markov {
     stn_chain rank, type, step;
+    stn_chain place; /**< which types were seen at all, by what is open */
+    uint64_t *seen;  /**< [place.node_slots][seen_words] bit sets of types, made from place */
+    uint32_t seen_words;
     uint32_t order;
     double weights[STN_RANK_CLASSES][STN_VIEWS];
 } stn_markov;
 
+/** Make the bit sets. @return STN_OK, STN_ENOMEM */
+stn_status stn_markov_index(stn_markov *markov, uint32_t types) STN_MUST_USE;
 /** P(type of the next event), summed over CPUs. */
 double stn_markov_probability(const stn_markov *markov, const stn_world *world, uint32_t type);
 

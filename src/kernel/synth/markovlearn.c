@@ -22,7 +22,7 @@ typedef struct learner {
     stn_runs *runs;
     double valid_share;
     uint32_t max_order;
-    stn_chain_builder rank, type, step;
+    stn_chain_builder rank, type, step, place;
     held_case *held;
     size_t held_count, held_capacity, held_seen, held_stride;
     double valid_loss, train_loss;
@@ -56,6 +56,10 @@ static stn_status count_event(learner *l, const stn_walk_step *step) {
         if (add_all(&l->type, &rungs, draft->type) != STN_OK) {
             return STN_ENOMEM;
         }
+    }
+    stn_rungs_place(step->world, draft->cpu, &rungs);
+    if (add_all(&l->place, &rungs, draft->type) != STN_OK) {
+        return STN_ENOMEM;
     }
     uint64_t before = step->world->now_ns;
     if (before == 0 || draft->time_ns < before) {
@@ -194,7 +198,10 @@ static stn_status build(learner *l, stn_markov *markov) {
     if (status == STN_OK) {
         status = stn_chain_build(&markov->type, &l->type);
     }
-    return status == STN_OK ? stn_chain_build(&markov->step, &l->step) : status;
+    if (status == STN_OK) {
+        status = stn_chain_build(&markov->step, &l->step);
+    }
+    return status == STN_OK ? stn_chain_build(&markov->place, &l->place) : status;
 }
 
 static stn_status learn(learner *l) {
@@ -213,7 +220,11 @@ static stn_status learn(learner *l) {
         stn_chain_fini(&l->markov->rank);
         stn_chain_fini(&l->markov->type);
         stn_chain_fini(&l->markov->step);
+        stn_chain_fini(&l->markov->place);
         status = build(l, l->markov);
+    }
+    if (status == STN_OK) {
+        status = stn_markov_index(l->markov, l->model->vocab.type_count);
     }
     return status;
 }
@@ -222,6 +233,7 @@ static void learner_fini(learner *l) {
     stn_chain_builder_fini(&l->rank);
     stn_chain_builder_fini(&l->type);
     stn_chain_builder_fini(&l->step);
+    stn_chain_builder_fini(&l->place);
     stn_free(l->held);
 }
 

@@ -67,8 +67,7 @@ static stn_status train(stn_model *model, stn_runs *runs, const stn_train_option
     }
     stn_status status = copy_rules(model, options->rules, err);
     if (status == STN_OK) {
-        status =
-            stn_vocab_learn(&model->vocab, runs->traces, runs->count, model->catalog, err);
+        status = stn_vocab_learn(&model->vocab, runs->traces, runs->count, model->catalog, err);
     }
     if (status == STN_OK) {
         status = stn_domains_learn(&model->domains, model->rules, &model->vocab);

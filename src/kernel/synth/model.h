@@ -3,7 +3,8 @@
  *
  *  A kind proposes the two channels, type (with its CPU) and time of the next event, from the
  *  world; attributes, rules and everything else are shared. To add a kind, fill one
- *  ::stn_generator_kind and name it in the table of model.c. Pinned by tests/unit/test_synth_model.c. */
+ *  ::stn_generator_kind and name it in the table of model.c. Pinned by
+ * tests/unit/test_synth_model.c. */
 #ifndef STN_KERNEL_SYNTH_MODEL_H
 #define STN_KERNEL_SYNTH_MODEL_H
 
@@ -21,9 +22,11 @@ typedef struct stn_generator_kind {
     void (*put)(const stn_model *model, stn_blob *blob);
     stn_status (*get)(stn_model *model, stn_cursor *cursor);
     void (*free)(stn_model *model);
-    /** Set type, CPU and time (not before world->now_ns) of @p draft. Asked again after a
-     *  refusal. */
-    void (*propose)(const stn_model *model, stn_world *world, stn_rng *rng, stn_draft *draft);
+    /** Set type, CPU and time (not before world->now_ns) of @p draft. @p attempt counts
+     *  the refusals so far, @p refused [cpu_count][(type_count + 63) / 64] holds them: bit
+     *  sets of types to be kept clear of. */
+    void (*propose)(const stn_model *model, stn_world *world, stn_rng *rng, uint32_t attempt,
+                    const uint64_t *refused, stn_draft *draft);
 } stn_generator_kind;
 
 struct stn_model {
@@ -46,7 +49,7 @@ const stn_generator_kind *stn_generator_kind_find(const char *name, size_t size)
 stn_status stn_model_bytes(const stn_model *model, stn_blob *blob, stn_err *err) STN_MUST_USE;
 /** Read a model from the bytes of a file; messages do not name the file.
  *  @return STN_OK; STN_EFORMAT, STN_ENOMEM */
-stn_status stn_model_parse(stn_model **out, const uint8_t *bytes, size_t size,
-                           stn_catalog *catalog, stn_err *err) STN_MUST_USE;
+stn_status stn_model_parse(stn_model **out, const uint8_t *bytes, size_t size, stn_catalog *catalog,
+                           stn_err *err) STN_MUST_USE;
 
 #endif

@@ -93,8 +93,8 @@ static stn_status get_kind(stn_model *model, stn_cursor *cursor, stn_err *err) {
     if (!rules) {
         return damaged(err, STN_EFORMAT, cursor, "rules");
     }
-    return stn_rules_parse(&model->rules, rules, rules_size, "rules of the model",
-                           model->catalog, err);
+    return stn_rules_parse(&model->rules, rules, rules_size, "rules of the model", model->catalog,
+                           err);
 }
 
 static stn_status get_payload(stn_model *model, stn_cursor *cursor, stn_err *err) {
@@ -118,8 +118,7 @@ static stn_status get_payload(stn_model *model, stn_cursor *cursor, stn_err *err
     if (status != STN_OK) {
         return damaged(err, status, cursor, "event tables");
     }
-    return cursor->at == cursor->size ? STN_OK
-                                      : damaged(err, STN_EFORMAT, cursor, "last bytes");
+    return cursor->at == cursor->size ? STN_OK : damaged(err, STN_EFORMAT, cursor, "last bytes");
 }
 
 /* Magic, version, size and hash of the head. */
@@ -153,8 +152,8 @@ static stn_status check_head(const uint8_t *bytes, size_t size, stn_err *err) {
     return STN_OK;
 }
 
-stn_status stn_model_parse(stn_model **out, const uint8_t *bytes, size_t size,
-                           stn_catalog *catalog, stn_err *err) {
+stn_status stn_model_parse(stn_model **out, const uint8_t *bytes, size_t size, stn_catalog *catalog,
+                           stn_err *err) {
     *out = NULL;
     stn_status status = check_head(bytes, size, err);
     if (status != STN_OK) {
@@ -178,8 +177,7 @@ stn_status stn_model_parse(stn_model **out, const uint8_t *bytes, size_t size,
 static stn_status read_all(const char *path, stn_blob *blob, stn_err *err) {
     FILE *file = fopen(path, "rb");
     if (!file) {
-        return stn_err_set(err, errno == ENOENT ? STN_ENOTFOUND : STN_EIO, "%s",
-                           strerror(errno));
+        return stn_err_set(err, errno == ENOENT ? STN_ENOTFOUND : STN_EIO, "%s", strerror(errno));
     }
     uint8_t buffer[65536];
     size_t got;

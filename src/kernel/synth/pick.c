@@ -7,8 +7,9 @@ enum { WALK = 256 };
 uint32_t stn_pick_rungs(const stn_world *world, uint32_t table, const stn_draft *draft,
                         uint16_t part, uint64_t word, uint32_t current, uint64_t *out) {
     const stn_cpu *cpu = &world->cpus[draft->cpu];
-    uint64_t hash = stn_chain_mix(table * 0x9e3779b97f4a7c15u,
-                                  ((uint64_t)draft->type << 8 | part) ^ word << 24);
+    uint64_t hash = stn_chain_mix(
+        table * 0x9e3779b97f4a7c15u,
+        ((uint64_t)draft->type << 8 | part | (uint64_t)(draft->tid == 0) << 23) ^ word << 24);
     out[0] = hash;
     hash = stn_chain_mix(hash, cpu->history[0]);
     out[1] = hash;
@@ -17,13 +18,6 @@ uint32_t stn_pick_rungs(const stn_world *world, uint32_t table, const stn_draft 
 }
 
 /* ---- threads ------------------------------------------------------------------- */
-
-static bool allowed(uint8_t means, uint32_t relation) {
-    if (means == STN_MEANS_NEXT) {
-        return relation == STN_PICK_IDLE;
-    }
-    return true;
-}
 
 uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8_t means,
                            uint32_t current, uint32_t index, int64_t tid) {
@@ -35,24 +29,19 @@ uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8
         return STN_PICK_LITERAL;
     }
     if (index == STN_WORLD_NONE) {
-        return means == STN_MEANS_CHILD ? STN_PICK_FRESH
-                                        : STN_PICK_STATE + 2 * STN_THREAD_UNSEEN;
-    }
-    if (allowed(means, STN_PICK_SELF)) {
-        if (index == current) {
-            return STN_PICK_SELF;
-        }
-        if (world->threads[current].child == index) {
-            return STN_PICK_CHILD;
-        }
-        if (cpu->last_tid == tid) {
-            return STN_PICK_LAST;
-        }
-        if (cpu->last_owner == tid) {
-            return STN_PICK_OWNER;
-        }
+        return means == STN_MEANS_CHILD ? STN_PICK_FRESH : STN_PICK_STATE + 2 * STN_THREAD_UNSEEN;
     }
     const stn_thread *thread = &world->threads[index];
+    if (means != STN_MEANS_NEXT) {
+        uint32_t relation = index == current                         ? STN_PICK_SELF
+                            : world->threads[current].child == index ? STN_PICK_CHILD
+                            : cpu->last_tid == tid                   ? STN_PICK_LAST
+                            : cpu->last_owner == tid                 ? STN_PICK_OWNER
+                                                                     : STN_PICK_RELATED;
+        if (relation != STN_PICK_RELATED) {
+            return relation * STN_THREAD_STATES + thread->state;
+        }
+    }
     return STN_PICK_STATE + 2u * thread->state + (thread->cpu == draft->cpu);
 }
 
@@ -118,14 +107,13 @@ uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu
         if (!any && (other == cpu) != here) {
             continue;
         }
-        uint32_t found = walk(world, stn_world_list(world, other, state), comm, age,
-                              STN_WORLD_NONE, rank, &seen);
+        uint32_t found = walk(world, stn_world_list(world, other, state), comm, age, STN_WORLD_NONE,
+                              rank, &seen);
         if (found != STN_WORLD_NONE) {
             return found;
         }
     }
-    return seen > 0 ? stn_pick_thread(world, relation, cpu, comm, seen - 1, age)
-                    : STN_WORLD_NONE;
+    return seen > 0 ? stn_pick_thread(world, relation, cpu, comm, seen - 1, age) : STN_WORLD_NONE;
 }
 
 /* ---- instances ------------------------------------------------------------------- */
@@ -136,11 +124,37 @@ static uint32_t state_of(const stn_world *world, const stn_draft *draft, uint32_
            2u * (instance->owner == world->threads[current].tid) + (instance->cpu == draft->cpu);
 }
 
+static uint32_t alive(const stn_world *world, uint32_t index, uint64_t serial) {
+    bool there = index != STN_WORLD_NONE && world->instances[index].used &&
+                 world->instances[index].hash == serial;
+    return there ? index : STN_WORLD_NONE;
+}
+
+/* The instance that the entry named whose exit this event is. */
+static uint32_t partner_instance(const stn_world *world, const stn_draft *draft, uint8_t domain,
+                                 uint32_t current) {
+    const stn_vtype *type = &world->vocab->types[draft->type];
+    if (type->partner == STN_PARTNER_NONE) {
+        return STN_WORLD_NONE;
+    }
+    if (type->frame == STN_FRAME_POP) {
+        const stn_cpu *cpu = &world->cpus[draft->cpu];
+        return alive(world, cpu->entered[domain], cpu->entered_serial[domain]);
+    }
+    const stn_thread *thread = &world->threads[current];
+    uint32_t index = alive(world, thread->entered, thread->entered_serial);
+    return index != STN_WORLD_NONE && world->instances[index].domain == domain ? index
+                                                                               : STN_WORLD_NONE;
+}
+
 uint32_t stn_key_relation(const stn_world *world, const stn_draft *draft, uint8_t domain,
                           uint32_t current, uint32_t index) {
     const stn_cpu *cpu = &world->cpus[draft->cpu];
     if (index == STN_WORLD_NONE) {
         return STN_KEY_FRESH;
+    }
+    if (partner_instance(world, draft, domain, current) == index) {
+        return STN_KEY_PARTNER;
     }
     if (cpu->last_instance[domain] == index &&
         cpu->last_serial[domain] == world->instances[index].hash) {
@@ -160,8 +174,7 @@ static uint32_t walk_keys(stn_world *world, const stn_draft *draft, uint8_t doma
         if (at == stop) {
             return at;
         }
-        if (instance->domain == domain &&
-            state_of(world, draft, current, instance) == relation) {
+        if (instance->domain == domain && state_of(world, draft, current, instance) == relation) {
             if (*seen == rank) {
                 return at;
             }
@@ -172,8 +185,8 @@ static uint32_t walk_keys(stn_world *world, const stn_draft *draft, uint8_t doma
     return STN_WORLD_NONE;
 }
 
-static uint32_t due_rank(stn_world *world, const stn_draft *draft, uint8_t domain,
-                         uint32_t current, uint32_t index) {
+static uint32_t due_rank(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
+                         uint32_t index) {
     const stn_instance *wanted = &world->instances[index];
     const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
     uint32_t relation = state_of(world, draft, current, wanted), rank = 0;
@@ -199,8 +212,8 @@ uint32_t stn_key_age(stn_world *world, const stn_draft *draft, uint8_t domain, u
 }
 
 /* The one due first, the second … : @p rank passes are few, ranks are nearly always 0. */
-static uint32_t pick_due(stn_world *world, const stn_draft *draft, uint8_t domain,
-                         uint32_t current, uint32_t relation, uint32_t rank) {
+static uint32_t pick_due(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
+                         uint32_t relation, uint32_t rank) {
     const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
     uint64_t above = 0;
     uint32_t best = STN_WORLD_NONE;
@@ -228,17 +241,17 @@ uint32_t stn_key_pick(stn_world *world, const stn_draft *draft, uint8_t domain, 
                       uint32_t relation, uint32_t rank, stn_age age) {
     const stn_cpu *cpu = &world->cpus[draft->cpu];
     if (relation == STN_KEY_LAST) {
-        uint32_t index = cpu->last_instance[domain];
-        bool there = index != STN_WORLD_NONE && world->instances[index].used &&
-                     world->instances[index].hash == cpu->last_serial[domain];
-        return there ? index : STN_WORLD_NONE;
+        return alive(world, cpu->last_instance[domain], cpu->last_serial[domain]);
+    }
+    if (relation == STN_KEY_PARTNER) {
+        return partner_instance(world, draft, domain, current);
     }
     if (age == STN_AGE_DUE) {
         return pick_due(world, draft, domain, current, relation, rank);
     }
     uint32_t seen = 0;
-    uint32_t found = walk_keys(world, draft, domain, current, relation, STN_WORLD_NONE, rank, age,
-                               &seen);
+    uint32_t found =
+        walk_keys(world, draft, domain, current, relation, STN_WORLD_NONE, rank, age, &seen);
     if (found == STN_WORLD_NONE && seen > 0) {
         uint32_t again = 0;
         found = walk_keys(world, draft, domain, current, relation, STN_WORLD_NONE, seen - 1, age,

@@ -7,12 +7,15 @@
 
 #include "kernel/synth/attr.h"
 
+/** Relations of a thread to the event. The first four come with the state that it is in:
+ *  symbol = relation * STN_THREAD_STATES + state. */
 enum {
-    STN_PICK_SELF = 0, /**< the running thread */
-    STN_PICK_CHILD,    /**< the one that it made last */
-    STN_PICK_LAST,     /**< the one named last on this CPU */
-    STN_PICK_OWNER,    /**< owner of the instance touched last on this CPU */
-    STN_PICK_IDLE,
+    STN_PICK_SELF = 0,                        /**< the running thread */
+    STN_PICK_CHILD,                           /**< the one that it made last */
+    STN_PICK_LAST,                            /**< the one named last on this CPU */
+    STN_PICK_OWNER,                           /**< owner of the instance touched last on this CPU */
+    STN_PICK_RELATED = 4 * STN_THREAD_STATES, /**< below: one of these */
+    STN_PICK_IDLE = STN_PICK_RELATED,
     STN_PICK_LITERAL, /**< not a thread: -1, 0 */
     STN_PICK_FRESH,   /**< one never seen */
     STN_PICK_STATE,   /**< + 2 state + here: from that list */
@@ -22,7 +25,8 @@ enum {
 enum {
     STN_KEY_LAST = 0, /**< the instance of the domain touched last on this CPU */
     STN_KEY_FRESH,
-    STN_KEY_STATE, /**< + 4 (type that touched it last) + 2 own + here */
+    STN_KEY_PARTNER, /**< the one that the entry named, of which this is the exit */
+    STN_KEY_STATE,   /**< + 4 (type that touched it last) + 2 own + here */
 };
 
 /** Seeds of the contexts in stn_attr::chain. */
@@ -43,8 +47,7 @@ uint32_t stn_pick_rungs(const stn_world *world, uint32_t table, const stn_draft 
 uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8_t means,
                            uint32_t current, uint32_t index, int64_t tid);
 /** Age of thread @p index in its list, among those of its name. */
-uint32_t stn_pick_age(const stn_world *world, uint32_t index, uint16_t cpu, bool here,
-                      stn_age age);
+uint32_t stn_pick_age(const stn_world *world, uint32_t index, uint16_t cpu, bool here, stn_age age);
 /** Thread of age @p rank in the list that @p relation means; STN_WORLD_NONE if there is none.
  *  @param comm only threads of that name; STN_WORLD_NONE: any */
 uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu, uint32_t comm,

@@ -28,8 +28,7 @@ static stn_val of_named(const stn_world *world, uint8_t kind, const stn_subject 
     }
 }
 
-static stn_val of_past(const stn_world *world, const stn_draft *draft,
-                       const stn_subject *subject) {
+static stn_val of_past(const stn_world *world, const stn_draft *draft, const stn_subject *subject) {
     bool ready = stn_world_list(world, draft->cpu, STN_THREAD_READY)->count > 0;
     return number((int64_t)world->threads[subject->current].history[0] * 2 + ready);
 }
@@ -57,9 +56,8 @@ stn_val stn_source_value(const stn_world *world, const stn_source *source, const
                    : stn_instance_value(&world->instances[subject->instance],
                                         type->fields[field].name);
     case STN_SOURCE_STATE:
-        return number(subject->instance == STN_WORLD_NONE
-                          ? -1
-                          : world->instances[subject->instance].last);
+        return number(
+            subject->instance == STN_WORLD_NONE ? -1 : world->instances[subject->instance].last);
     case STN_SOURCE_COMM:
         return text(world->threads[subject->current].comm);
     case STN_SOURCE_HERE:

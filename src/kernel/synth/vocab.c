@@ -55,9 +55,9 @@ static const meaning_row meaning_rows[] = {
 };
 
 static const char *const frame_heads[] = {
-    "irq_handler", "softirq", "local_timer", "reschedule", "call_function", "call_function_single",
-    "hrtimer_expire", "timer_expire", "tasklet", "irq_work", "error_apic", "spurious_apic",
-    "thermal_apic", "x86_platform_ipi", "threshold_apic",
+    "irq_handler",          "softirq",        "local_timer",  "reschedule",       "call_function",
+    "call_function_single", "hrtimer_expire", "timer_expire", "tasklet",          "irq_work",
+    "error_apic",           "spurious_apic",  "thermal_apic", "x86_platform_ipi", "threshold_apic",
 };
 
 /* ---- texts ---------------------------------------------------------------- */
@@ -198,7 +198,11 @@ static void type_finish(stn_vocab *vocab, stn_vtype *type) {
         type->fields[i].means = meaning_of(name, stn_vocab_name(vocab, type->fields[i].name));
     }
     type->frame = frame_of(name);
+    type->syscall = has_prefix(name, "sys_enter_") || has_prefix(name, "sys_exit_");
     type->partner = partner_of(vocab, name);
+    if (type->partner != STN_PARTNER_NONE) {
+        vocab->types[type->partner].entry = true;
+    }
 }
 
 static stn_status index_types(stn_vocab *vocab) {
@@ -212,6 +216,7 @@ static stn_status index_types(stn_vocab *vocab) {
     memset(vocab->from_type, 0xff, count * sizeof *vocab->from_type);
     for (uint32_t i = 0; i < vocab->type_count; i++) {
         vocab->from_type[vocab->types[i].catalog_type] = i;
+        vocab->types[i].entry = false;
     }
     for (uint32_t i = 0; i < vocab->type_count; i++) {
         type_finish(vocab, &vocab->types[i]);
@@ -325,7 +330,7 @@ stn_status stn_vocab_learn(stn_vocab *vocab, const stn_trace *const *traces, siz
                            stn_catalog *catalog, stn_err *err) {
     *vocab = (stn_vocab){.catalog = catalog};
     type_census census = {.types = stn_catalog_type_count(catalog),
-                     .synth = stn_catalog_find(catalog, "synth")};
+                          .synth = stn_catalog_find(catalog, "synth")};
     census.counts = stn_calloc(census.types, sizeof *census.counts);
     census.layouts = stn_calloc((size_t)census.types * LAYOUTS, sizeof *census.layouts);
     stn_status status = STN_OK;
@@ -396,9 +401,8 @@ static stn_status get_type(stn_vocab *vocab, stn_cursor *cursor) {
             return STN_EFORMAT;
         }
     }
-    type->catalog_type =
-        stn_catalog_type(vocab->catalog, stn_vocab_name(vocab, type->name),
-                         stn_vocab_name(vocab, type->original));
+    type->catalog_type = stn_catalog_type(vocab->catalog, stn_vocab_name(vocab, type->name),
+                                          stn_vocab_name(vocab, type->original));
     if (type->catalog_type == STN_NO_ID) {
         return STN_ENOMEM;
     }

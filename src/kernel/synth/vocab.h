@@ -12,8 +12,8 @@
 #include "kernel/synth/blob.h"
 
 enum {
-    STN_VTYPE_MAX = 8192,  /**< event types of a model */
-    STN_VFIELD_MAX = 24,   /**< fields of one type; more are not learned */
+    STN_VTYPE_MAX = 8192, /**< event types of a model */
+    STN_VFIELD_MAX = 24,  /**< fields of one type; more are not learned */
     STN_PARTNER_NONE = 0xffff,
 };
 
@@ -43,9 +43,9 @@ typedef enum stn_meaning {
     STN_MEANS_VALUE = 0, /**< nothing special: learned tables */
     STN_MEANS_SELF,      /**< thread that was running (prev_pid) */
     STN_MEANS_SELF_COMM,
-    STN_MEANS_NEXT,      /**< thread to be switched in */
-    STN_MEANS_THREAD,    /**< another thread, or this one */
-    STN_MEANS_CHILD,     /**< thread that did not exist before */
+    STN_MEANS_NEXT,        /**< thread to be switched in */
+    STN_MEANS_THREAD,      /**< another thread, or this one */
+    STN_MEANS_CHILD,       /**< thread that did not exist before */
     STN_MEANS_THREAD_COMM, /**< name of the thread named by the event */
     STN_MEANS_NEW_COMM,    /**< name that the thread gets */
     STN_MEANS_KEY,         /**< names an instance of some automaton; see domain.h */
@@ -60,9 +60,11 @@ typedef struct stn_vtype {
     uint32_t name, original; /**< text ids */
     uint64_t count;          /**< training events */
     uint16_t field_count;
-    uint16_t partner; /**< the entry of this exit, or STN_PARTNER_NONE */
-    uint8_t role;     /**< stn_role */
-    uint8_t frame;    /**< stn_frame */
+    uint16_t partner;                            /**< the entry of this exit, or STN_PARTNER_NONE */
+    uint8_t role;                                /**< stn_role */
+    uint8_t frame;                               /**< stn_frame */
+    bool entry;                                  /**< some type is the exit that belongs to it */
+    bool syscall;                                /**< enters or leaves a system call */
     int8_t thread_field, cpu_field, state_field; /**< index of the field the role reads, or -1 */
     stn_vfield fields[STN_VFIELD_MAX];
     uint32_t catalog_type; /**< id in the catalog of this run; not stored */

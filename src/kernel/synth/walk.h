@@ -28,8 +28,7 @@ typedef stn_status (*stn_walk_fn)(void *user, stn_walk_step *step);
 /** Call @p visit for every event of the vocabulary. A lost mark begins the world anew.
  *  @return STN_OK; STN_ENOMEM, STN_EINTR, or what @p visit returned */
 stn_status stn_walk(stn_vocab *vocab, const stn_domains *domains, const stn_slots *slots,
-                    uint16_t cpu_count, stn_runs *runs, stn_walk_fn visit,
-                    void *user) STN_MUST_USE;
+                    uint16_t cpu_count, stn_runs *runs, stn_walk_fn visit, void *user) STN_MUST_USE;
 
 /** CPUs of all runs: the highest seen, plus one. */
 uint16_t stn_runs_cpus(const stn_runs *runs);

@@ -64,6 +64,7 @@ stn_status stn_world_init(stn_world *world, const stn_vocab *vocab, const stn_do
         history_clear(cpu->history);
         history_clear(cpu->handler_history);
         memset(cpu->last_instance, 0xff, sizeof cpu->last_instance);
+        memset(cpu->entered, 0xff, sizeof cpu->entered);
         status = thread_new(world, 0, idle, i) == STN_WORLD_NONE ? STN_ENOMEM : STN_OK;
     }
     if (status != STN_OK) {
@@ -103,6 +104,7 @@ static void list_remove(stn_world *world, uint32_t index) {
         list->oldest = thread->newer;
     }
     list->count--;
+    world->waking -= thread->state == STN_THREAD_WAKING;
 }
 
 static void list_add(stn_world *world, uint32_t index) {
@@ -120,6 +122,7 @@ static void list_add(stn_world *world, uint32_t index) {
     }
     list->newest = index;
     list->count++;
+    world->waking += thread->state == STN_THREAD_WAKING;
 }
 
 static void thread_drop(stn_world *world, uint32_t index) {
@@ -158,9 +161,8 @@ static stn_status threads_grow(stn_world *world) {
         return STN_ENOMEM;
     }
     if (world->thread_capacity != before && world->slots->count > 0) {
-        stn_val *memory =
-            stn_realloc(world->thread_memory,
-                        world->thread_capacity * world->slots->count * sizeof *memory);
+        stn_val *memory = stn_realloc(
+            world->thread_memory, world->thread_capacity * world->slots->count * sizeof *memory);
         if (!memory) {
             world->thread_capacity = before; /* threads has room for more: harmless */
             return STN_ENOMEM;
@@ -217,7 +219,7 @@ static uint32_t thread_new(stn_world *world, int32_t tid, uint32_t comm, uint16_
     stn_thread *thread = &world->threads[index];
     *thread = (stn_thread){.tid = tid, .comm = comm, .state = STN_THREAD_UNSEEN, .cpu = cpu};
     thread->used = true;
-    thread->child = STN_WORLD_NONE;
+    thread->child = thread->entered = STN_WORLD_NONE;
     thread->since_ns = world->now_ns;
     list_clear(&thread->own);
     history_clear(thread->history);
@@ -271,16 +273,17 @@ static const stn_val *val_at(const stn_draft *draft, int8_t field) {
     return field >= 0 && field < draft->val_count ? &draft->vals[field] : &none;
 }
 
-/* 0 runnable, 1 blocked, 2 gone, from the number or the letter that a tracer writes. */
-static int leaving_state(const stn_world *world, const stn_val *val) {
+stn_leaving stn_world_leaving(const stn_world *world, const stn_val *val) {
     if (val->kind == STN_FIELD_STR) {
         const char *text = stn_vocab_name(world->vocab, (uint32_t)val->v);
-        return text[0] == 'R' ? 0 : (text[0] == 'X' || text[0] == 'Z') ? 2 : 1;
+        return text[0] == 'R'                       ? STN_LEAVES_READY
+               : (text[0] == 'X' || text[0] == 'Z') ? STN_LEAVES_GONE
+                                                    : STN_LEAVES_BLOCKED;
     }
-    if (val->kind == STN_VAL_NONE || val->v == 0 || (val->v & 0xff) == 0) {
-        return 0;
+    if (val->kind == STN_VAL_NONE || (val->v & 0xff) == 0) {
+        return STN_LEAVES_READY;
     }
-    return (val->v & 0x30) ? 2 : 1;
+    return (val->v & 0x30) ? STN_LEAVES_GONE : STN_LEAVES_BLOCKED;
 }
 
 static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_draft *draft) {
@@ -291,10 +294,14 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
     }
     uint32_t prev = cpu->thread;
     if (prev != STN_WORLD_NONE && world->threads[prev].tid != 0) {
-        int leaves = leaving_state(world, val_at(draft, type->state_field));
-        bool ready = leaves == 0 || (leaves == 1 && world->threads[prev].pending);
+        stn_leaving leaves = stn_world_leaving(world, val_at(draft, type->state_field));
+        bool blocked = leaves == STN_LEAVES_BLOCKED;
+        bool gone = leaves == STN_LEAVES_GONE || (blocked && world->threads[prev].exiting);
+        bool ready = !gone && (!blocked || world->threads[prev].pending);
         thread_state(world, prev,
-                     leaves == 2 ? STN_THREAD_DEAD : ready ? STN_THREAD_READY : STN_THREAD_BLOCKED,
+                     gone    ? STN_THREAD_DEAD
+                     : ready ? STN_THREAD_READY
+                             : STN_THREAD_BLOCKED,
                      draft->cpu);
     }
     uint32_t index = stn_world_meet(world, (int32_t)next->v, STN_WORLD_NONE, draft->cpu);
@@ -312,7 +319,7 @@ static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *dr
     stn_thread *thread = &world->threads[index];
     const stn_val *target = val_at(draft, type->cpu_field);
     uint16_t cpu = target->kind == STN_VAL_NONE ? thread->cpu : (uint16_t)target->v;
-    if (thread->tid == 0) {
+    if (thread->tid == 0 || thread->state == STN_THREAD_DEAD) {
         return;
     }
     if (thread->state == STN_THREAD_RUNNING) {
@@ -330,6 +337,8 @@ static void inherit(stn_world *world, uint32_t child, uint32_t parent) {
     const stn_thread *from = &world->threads[parent];
     memcpy(to->history, from->history, sizeof to->history);
     history_push(to->history, STN_SYMBOL_FORKED);
+    to->depth = from->depth;
+    memcpy(to->open, from->open, sizeof to->open);
     to->comm = from->comm;
     world->threads[parent].child = child;
     size_t size = world->slots->count;
@@ -355,6 +364,9 @@ static void on_thread_event(stn_world *world, const stn_vtype *type, const stn_d
             thread_state(world, index, thread->state, (uint16_t)target->v);
             thread->since_ns = since;
         }
+        break;
+    case STN_ROLE_EXIT:
+        thread->exiting = true;
         break;
     case STN_ROLE_FREE:
         if (thread->state == STN_THREAD_DEAD) {
@@ -407,6 +419,23 @@ static void update_handlers(stn_cpu *cpu, const stn_vtype *type, uint16_t symbol
     }
     history_push(cpu->handler_history, symbol);
     cpu->handler_count += cpu->handler_count < STN_HISTORY;
+}
+
+/* What the thread is in the middle of. A system call begins with nothing open, whatever a
+ * lossy trace says. */
+static void update_open(stn_thread *thread, const stn_vtype *type, uint16_t symbol) {
+    if (type->syscall && type->entry) {
+        thread->depth = 0;
+    }
+    if (type->entry && thread->depth < STN_OPEN_DEPTH) {
+        thread->open[thread->depth++] = symbol;
+    } else if (type->partner != STN_PARTNER_NONE) {
+        for (uint8_t i = thread->depth; i-- > 0;) {
+            if (thread->open[i] == type->partner) {
+                thread->depth = i;
+            }
+        }
+    }
 }
 
 static void remember(stn_world *world, const stn_draft *draft, uint32_t thread) {
@@ -468,6 +497,7 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
         update_handlers(cpu, type, symbol);
     } else {
         history_push(world->threads[current].history, symbol);
+        update_open(&world->threads[current], type, symbol);
     }
     remember(world, draft, current);
     if (world->domains->types[draft->type].count > 0 &&

@@ -18,6 +18,7 @@
 enum {
     STN_HISTORY = 8,         /**< events kept of each history */
     STN_HANDLER_DEPTH = 16,  /**< handlers that can be open on one CPU */
+    STN_OPEN_DEPTH = 4,      /**< entries without their exit that a thread can have */
     STN_INSTANCE_FIELDS = 6, /**< values that an instance remembers */
     STN_CPU_MAX = 1024,
     STN_DEAD_KEPT = 64, /**< exited threads remembered for a late free or wait */
@@ -73,21 +74,26 @@ typedef struct stn_thread {
     uint32_t comm; /**< text id */
     uint8_t state; /**< stn_thread_state */
     bool pending;  /**< woken while running */
+    bool exiting;  /**< had its exit event */
     bool used;
     uint16_t cpu;      /**< where it runs, ran, or is to run */
     uint32_t child;    /**< index of the thread it made last */
     uint64_t since_ns; /**< of the state */
     uint32_t older, newer;
-    stn_list own; /**< instances of its scope */
+    stn_list own;     /**< instances of its scope */
+    uint32_t entered; /**< instance that an entry outside handlers named last */
+    uint64_t entered_serial;
+    uint8_t depth;
+    uint16_t open[STN_OPEN_DEPTH]; /**< entries without their exit, the outermost first */
     uint16_t history[STN_HISTORY];
 } stn_thread;
 
 typedef struct stn_instance {
     uint8_t domain, part_count;
     bool used;
-    uint16_t last; /**< dense type that touched it last */
-    uint16_t cpu;  /**< where */
-    int32_t owner; /**< thread that touched it last outside handlers */
+    uint16_t last;  /**< dense type that touched it last */
+    uint16_t cpu;   /**< where */
+    int32_t owner;  /**< thread that touched it last outside handlers */
     uint32_t scope; /**< CPU or thread index */
     uint32_t older, newer, list;
     uint32_t chain; /**< next in the hash bucket */
@@ -110,6 +116,8 @@ typedef struct stn_cpu {
     int32_t last_owner; /**< owner of the instance touched last */
     uint32_t last_instance[STN_DOMAIN_MAX];
     uint64_t last_serial[STN_DOMAIN_MAX]; /**< hash of that instance: it may be gone */
+    uint32_t entered[STN_DOMAIN_MAX];     /**< instance that a handler's entry named last */
+    uint64_t entered_serial[STN_DOMAIN_MAX];
 } stn_cpu;
 
 /** Where field memories lie: which (type, field) are remembered at all. */
@@ -134,6 +142,7 @@ typedef struct stn_world {
     size_t thread_count, thread_capacity;
     uint32_t thread_free; /**< list through newer */
     uint32_t live_threads;
+    uint32_t waking;   /**< threads being woken, on all CPUs */
     stn_map by_tid;    /**< tid -> index + 1; 0: gone */
     size_t tombstones; /**< tids in the map that are gone */
     stn_list *lists;   /**< [cpu_count][STN_THREAD_STATES] */
@@ -152,6 +161,15 @@ typedef struct stn_world {
 stn_status stn_world_init(stn_world *world, const stn_vocab *vocab, const stn_domains *domains,
                           const stn_slots *slots, uint16_t cpu_count) STN_MUST_USE;
 void stn_world_fini(stn_world *world);
+
+/** How a thread leaves a CPU. */
+typedef enum stn_leaving {
+    STN_LEAVES_READY = 0,
+    STN_LEAVES_BLOCKED,
+    STN_LEAVES_GONE,
+} stn_leaving;
+/** From the number or the letter that a tracer writes for the state of prev. */
+stn_leaving stn_world_leaving(const stn_world *world, const stn_val *val);
 
 /** Index of the thread called @p tid (on @p cpu, for the idle threads), or STN_WORLD_NONE. */
 uint32_t stn_world_thread(const stn_world *world, int32_t tid, uint16_t cpu);
@@ -185,8 +203,7 @@ stn_list *stn_instance_list(stn_world *world, uint8_t domain, uint16_t cpu, uint
 uint32_t stn_instance_find(const stn_world *world, uint8_t domain, uint32_t scope,
                            const stn_val *parts, uint8_t count);
 /** CPU or thread index as far as the domain's scope asks for it, else 0. */
-uint32_t stn_instance_scope(const stn_world *world, uint8_t domain, uint16_t cpu,
-                            uint32_t thread);
+uint32_t stn_instance_scope(const stn_world *world, uint8_t domain, uint16_t cpu, uint32_t thread);
 /** Touch all instances that @p draft names, making those not there. @return STN_OK, STN_ENOMEM */
 stn_status stn_instance_touch(stn_world *world, const stn_draft *draft,
                               uint32_t thread) STN_MUST_USE;
