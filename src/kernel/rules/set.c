@@ -92,7 +92,7 @@ static stn_status read_text(const char *path, char **text, size_t *used, stn_err
         size_t size;
         status = stn_instream_line(in, &line, &size, err);
         if (!status && stn_grow(text, &capacity, *used + size + 1, 1)) {
-            status = stn_err_set(err, STN_ENOMEM, "%s: out of memory", path);
+            status = stn_err_set(err, STN_ENOMEM, "out of memory");
         }
         if (!status) {
             memcpy(*text + *used, line, size);
@@ -101,7 +101,7 @@ static stn_status read_text(const char *path, char **text, size_t *used, stn_err
         }
     }
     stn_instream_close(in);
-    return status == STN_END ? STN_OK : status;
+    return status == STN_END ? STN_OK : stn_err_prepend(err, status, "%s", path);
 }
 
 stn_status stn_rules_load(stn_rules **out, const char *path, stn_catalog *catalog, stn_err *err) {
