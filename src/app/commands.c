@@ -18,6 +18,7 @@ static const stn_command *const commands[] = {
     &stn_cmd_kernel_formats,
     &stn_cmd_kernel_convert,
     &stn_cmd_kernel_check,
+    &stn_cmd_kernel_train,
     &stn_cmd_kernel_evaluate,
     &stn_cmd_man,
     &stn_cmd_completion,
