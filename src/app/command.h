@@ -44,7 +44,7 @@ typedef struct stn_range {
 /** One option. A table of them ends with a row whose name is NULL. */
 typedef struct stn_option {
     const char *name; /**< long name without dashes */
-    char letter;      /**< short name, 0 if none */
+    int letter;       /**< short name, 0 if none */
     stn_option_kind kind;
     size_t at;           /**< where its value lies in the command's arguments */
     const char *metavar; /**< "FILE"; NULL for flags */
