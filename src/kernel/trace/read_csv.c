@@ -321,7 +321,7 @@ static stn_status put_own(csv_reader *reader, cell key, cell value, bool *good, 
     stn_text *text = &reader->text;
     stn_status status = STN_OK;
     char first = value.size ? value.at[0] : '\0';
-    stn_field field;
+    stn_field field = {.name = STN_NO_ID};
     if (first == '[') {
         *good = parse_seq(reader, key, value, &status, err);
         return status;

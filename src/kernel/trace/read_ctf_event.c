@@ -323,7 +323,8 @@ static stn_status decode_integer(stn_ctf_events *events, const plan *p, const bt
         result.v.i = stn_task_state_old(value, events->state_limit);
         return field_add(events, result, err);
     }
-    if (p->meaning == MEANS_PRIO && !positive) {
+    if (p->meaning == MEANS_PRIO && !positive && value < STN_LTTNG_PRIO_BASE) {
+        /* LTTng's end at 40; 120 is the kernel's own number, as sched_wakeup had it in 2.5. */
         result.v.i += STN_LTTNG_PRIO_BASE;
     }
     if (positive && bt_field_class_integer_get_preferred_display_base(bt_field_borrow_class_const(

@@ -66,7 +66,7 @@ static stn_status take(cursor *c, const char *what, void *bytes, size_t size) {
 }
 
 static stn_status take_number(cursor *c, const char *what, unsigned size, uint64_t *value) {
-    unsigned char bytes[8];
+    unsigned char bytes[8] = {0};
     stn_status status = take(c, what, bytes, size);
     *value = 0;
     for (unsigned i = 0; i < size && !status; i++) {
@@ -79,7 +79,7 @@ static stn_status take_number(cursor *c, const char *what, unsigned size, uint64
 static stn_status take_text(cursor *c, const char *what, char *text, size_t size) {
     size_t used = 0;
     for (;;) {
-        char byte;
+        char byte = '\0';
         stn_status status = take(c, what, &byte, 1);
         if (status) {
             return status;

@@ -41,7 +41,7 @@ stn_status stn_dat_trial(const char *path, stn_err *err) {
         try_open(path);
     }
     int ended = 0;
-    pid_t waited = child;
+    pid_t waited;
     do {
         waited = child > 0 ? waitpid(child, &ended, 0) : -1;
     } while (waited < 0 && child > 0 && errno == EINTR);

@@ -382,7 +382,7 @@ static stn_status field_add(stn_text *text, stn_field field, stn_err *err) {
 
 stn_status stn_text_put(stn_text *text, const char *key, size_t key_size, char *value,
                         size_t value_size, stn_err *err) {
-    fast_key found;
+    fast_key found = {.text = NULL};
     stn_status status = key_find(text, key, key_size, &found, err);
     if (status || found.kind == VALUE_DROP) {
         return status;
@@ -398,7 +398,7 @@ stn_status stn_text_put(stn_text *text, const char *key, size_t key_size, char *
 
 stn_status stn_text_put_field(stn_text *text, const char *key, size_t key_size, stn_field field,
                               stn_err *err) {
-    fast_key found;
+    fast_key found = {.text = NULL};
     stn_status status = key_find(text, key, key_size, &found, err);
     if (status) {
         return status;
