@@ -50,9 +50,9 @@ static stn_status refused(stn_err *err, const char *what) {
 }
 
 static stn_status find_tracefs(stn_err *err) {
-    const char *path = NULL;
     errno = 0;
-    if (tracefs_tracing_dir_is_mounted(true, &path) < 0 || !path) {
+    const char *path = tracefs_tracing_dir(); /* mounts it if we may */
+    if (!path) {
         if (geteuid() != 0 || errno == EPERM || errno == EACCES) {
             errno = errno ? errno : EACCES;
             return refused(err, "mounting tracefs");
