@@ -48,6 +48,8 @@ static void errors_say_line_and_cause(void **state) {
         {RULE "doc\n", "line 3: the line ends where a text in quotes was expected"},
         {RULE "doc \"never ends\n", "line 3: a string begins with \" and does not end"},
         {RULE "doc \x01\n", "line 3: a control character (code 1) at column 5"},
+        {RULE "doc x\x7f\n", "a control character (code 127) at column 6"},
+        {RULE "doc \"x\x01\"\n", "a control character (code 1) at column 7"},
         {RULE "support x\n", "found \"x\", expected a count"},
         {RULE "support -1\n", "expected a count"},
         {RULE "key block\n", "key block needs \"by\""},

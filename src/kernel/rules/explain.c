@@ -76,7 +76,7 @@ static void say_cond(out *o, const stn_checker *checker, const stn_rule *rule, c
     static const char *const signs[] = {
         "==", "!=", "<", "<=", ">", ">=", "&", "!&", "in the set of", "outside the set of"};
     say_operand(o, checker, rule, &cond->left, &plan->left, cell);
-    if (cond->minus_is_set) {
+    if (cond->subtracts) {
         say(o, " - ");
         say_operand(o, checker, rule, &cond->minus, &plan->minus, cell);
     }

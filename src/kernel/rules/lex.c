@@ -13,6 +13,15 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == ',' || c == '\r';
 }
 
+static bool is_control(char c) {
+    return (unsigned char)c < ' ' || c == 127;
+}
+
+static stn_status control(char c, size_t at, stn_err *err) {
+    return stn_err_set(err, STN_EFORMAT, "a control character (code %d) at column %zu",
+                       (unsigned char)c, at + 1);
+}
+
 static stn_status add(stn_tokens *tokens, stn_arena *arena, const char *text, size_t size,
                       bool quoted, stn_err *err) {
     if (stn_grow(&tokens->items, &tokens->capacity, tokens->count + 1, sizeof *tokens->items)) {
@@ -39,6 +48,9 @@ static stn_status add_string(stn_tokens *tokens, stn_arena *arena, const char *l
         if (line[i] == '\\' && i + 1 < size) {
             i++;
         }
+        if (is_control(line[i])) {
+            return control(line[i], i, err);
+        }
         copy[used++] = line[i++];
     }
     if (i >= size) {
@@ -53,9 +65,9 @@ static size_t word_end(const char *line, size_t size, size_t i) {
     if (line[i] == '(' || line[i] == ')') {
         return i + 1;
     }
-    bool operator= is_operator(line[i]);
-    while (i < size && !is_blank(line[i]) && line[i] != '(' && line[i] != ')' && line[i] != '"' &&
-           line[i] != '#' && is_operator(line[i]) == operator) {
+    bool sign = is_operator(line[i]);
+    while (i < size && !is_blank(line[i]) && !is_control(line[i]) && !strchr("()\"#", line[i]) &&
+           is_operator(line[i]) == sign) {
         i++;
     }
     return i;
@@ -73,9 +85,8 @@ stn_status stn_lex_line(stn_tokens *tokens, stn_arena *arena, const char *line, 
         if (line[i] == '#') {
             break;
         }
-        if ((unsigned char)line[i] < ' ' || line[i] == 127) {
-            return stn_err_set(err, STN_EFORMAT, "a control character (code %d) at column %zu",
-                               line[i], i + 1);
+        if (is_control(line[i])) {
+            return control(line[i], i, err);
         }
         stn_status status;
         if (line[i] == '"') {

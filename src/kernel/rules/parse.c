@@ -34,8 +34,10 @@ bool stn_parser_at(const stn_parser *parser, const char *word) {
 }
 
 stn_status stn_parser_word(stn_parser *parser, const char *what, const stn_token **out) {
+    static const stn_token nothing = {.text = ""};
     const stn_token *token = stn_parser_peek(parser);
     if (!token) {
+        *out = &nothing;
         return stn_parser_fail(parser, "the line ends where %s was expected", what);
     }
     parser->at++;
@@ -327,7 +329,7 @@ static stn_status row_states(stn_parser *parser, stn_row *row, uint32_t words) {
         return stn_parser_nomem(parser);
     }
     memset(bits, row->from_list ? 0 : 0xff, words * sizeof *bits);
-    for (uint32_t i = 0; i < row->from_count; i++) {
+    for (uint32_t i = 0; row->from_list && i < row->from_count; i++) {
         set_bit(bits, row->from_list[i]);
     }
     set_bit(bits, 0);

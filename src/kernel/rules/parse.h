@@ -36,7 +36,8 @@ stn_status stn_parser_nomem(stn_parser *parser);
 const stn_token *stn_parser_peek(const stn_parser *parser);
 /** Is the next word the unquoted @p word? */
 bool stn_parser_at(const stn_parser *parser, const char *word);
-/** Next word, which must be there. @param what what was expected, for the message */
+/** Next word, which must be there. @param what what was expected, for the message
+ *  @param[out] out the word, an empty one on error */
 stn_status stn_parser_word(stn_parser *parser, const char *what,
                            const stn_token **out) STN_MUST_USE;
 /** Index of a declared state; STN_STATE_SAME if there is none. */

@@ -86,14 +86,14 @@ static const stn_plan_cond *plan_conds(planner *p, const stn_cond *conds, uint32
     for (uint32_t i = 0; i < count; i++) {
         out[i] = (stn_plan_cond){
             .compare = conds[i].compare,
-            .subtracts = conds[i].minus_is_set,
+            .subtracts = conds[i].subtracts,
             .left = plan_operand(p, &conds[i].left),
             .right = plan_operand(p, &conds[i].right),
             .add = conds[i].add,
             .ranges = conds[i].ranges,
             .range_count = conds[i].range_count,
         };
-        if (conds[i].minus_is_set) {
+        if (conds[i].subtracts) {
             out[i].minus = plan_operand(p, &conds[i].minus);
         }
     }
@@ -178,15 +178,25 @@ static uint32_t key_of(planner *p, const stn_rule *rule, const stn_row *row, uin
     return (uint32_t)p->key_count++;
 }
 
+/* Do two rows of a rule form the same key? */
+static bool same_parts(const stn_row *a, const stn_row *b) {
+    bool same = a->part_count == b->part_count;
+    for (uint32_t i = 0; i < a->part_count && same; i++) {
+        const stn_operand *x = &a->parts[i];
+        const stn_operand *y = &b->parts[i];
+        same = x->kind == y->kind && x->name_count == y->name_count &&
+               !memcmp(x->names, y->names, x->name_count * sizeof *x->names);
+    }
+    return same;
+}
+
 /* A key that the rule uses already, else the first that comes after all of those. */
 static uint32_t key_in_order(planner *p, const stn_rule *rule, const stn_row *row,
                              size_t rule_first) {
     uint32_t after = 0;
     for (size_t i = rule_first; i < p->match_count; i++) {
         uint32_t key = p->matches[i].key;
-        const stn_row *other = p->matches[i].row;
-        if (other->part_count == row->part_count &&
-            !memcmp(other->parts, row->parts, sizeof row->parts)) {
+        if (same_parts(p->matches[i].row, row)) {
             return key;
         }
         after = key + 1 > after ? key + 1 : after;

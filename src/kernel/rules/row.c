@@ -245,7 +245,7 @@ static stn_status condition(stn_parser *parser, stn_cond *cond) {
     stn_status status = next_operand(parser, &cond->left);
     if (!status && stn_parser_at(parser, "-")) {
         parser->at++;
-        cond->minus_is_set = 1;
+        cond->subtracts = true;
         status = next_operand(parser, &cond->minus);
     }
     if (status || (status = compare_of(parser, cond))) {

@@ -77,13 +77,13 @@ typedef struct stn_range {
 } stn_range;
 
 typedef struct stn_cond {
-    uint32_t compare; /**< stn_compare */
     stn_operand left, right;
+    stn_operand minus;       /**< subtracted from the left side: "time - since <= 5ms" */
     int64_t add;             /**< added to the right side */
-    int64_t minus_is_set;    /**< 1: @c minus is subtracted from the left side */
-    stn_operand minus;       /**< "time - since <= 5ms" */
     const stn_range *ranges; /**< [range_count], sorted, for IN and NOT_IN */
     uint32_t range_count;
+    uint32_t compare; /**< stn_compare */
+    bool subtracts;   /**< @c minus is there */
 } stn_cond;
 
 typedef struct stn_assign {

@@ -40,21 +40,25 @@ static bool is_dead(void *user, const stn_slot *slot, uint32_t at) {
     return dead;
 }
 
-/* Time before which a quarter of the keys were last touched, by a sample of them. */
+/* Time half way between the oldest key's and the mean, by a sample: a quarter or so is older. */
 static uint64_t old_time(const stn_table *table) {
     uint64_t least = UINT64_MAX;
-    uint64_t sum = 0;
+    double sum = 0;
     uint32_t step = table->slot_count / 1024 + 1;
     uint32_t count = 0;
     for (uint32_t i = 0; i < table->slot_count; i += step) {
         const stn_slot *slot = stn_table_at(table, i);
         if (slot->used) {
             least = slot->touched < least ? slot->touched : least;
-            sum += slot->touched / 1024;
+            sum += (double)slot->touched;
             count++;
         }
     }
-    return count ? least + (sum / count * 1024 - least) / 2 + 1 : 0;
+    if (!count) {
+        return 0;
+    }
+    double middle = (sum / count + (double)least) / 2;
+    return middle > (double)least ? (uint64_t)middle + 1 : least + 1;
 }
 
 /* Before a table grows: give back what says nothing, then, past the bound, what is old. */
@@ -72,7 +76,7 @@ void stn_checker_make_room(stn_checker *checker, uint64_t now) {
             table->forgot = true;
         }
         /* Few freed: let it grow, else the next sweep comes too soon. */
-        if (table->used_count > table->slot_count / 4 * 3) {
+        if (table->used_count > table->slot_count / 4 * 3 && table->slot_count < table->slots_max) {
             table->sweep_at = table->slot_count + table->slot_count / 2;
         }
     }

@@ -5,13 +5,16 @@
 #include "core/base/alloc.h"
 #include "kernel/rules/checker.h"
 
-/* What all tables of a checker may hold together stays far below 500 MB. */
-#define TABLE_BYTES_MAX ((size_t)48 << 20)
+/* Slots of one table in bytes: 24 MB and 2 MB more for each rule that shares it, so that the
+ * dozen tables of the built-in rules stay below 400 MB with their indices. */
+#define TABLE_BYTES_MAX      ((size_t)24 << 20)
+#define TABLE_BYTES_PER_CELL ((size_t)2 << 20)
 
 stn_status stn_table_init(stn_table *table, uint32_t part_count, uint32_t cell_count) {
     *table = (stn_table){.part_count = part_count, .cell_count = cell_count};
     table->slot_size = sizeof(stn_slot) + cell_count * sizeof(stn_cell);
-    table->slots_max = (uint32_t)(TABLE_BYTES_MAX / table->slot_size);
+    table->slots_max =
+        (uint32_t)((TABLE_BYTES_MAX + cell_count * TABLE_BYTES_PER_CELL) / table->slot_size);
     table->sweep_at = 1024;
     table->index_count = 64;
     table->index = stn_calloc(table->index_count, sizeof *table->index);
