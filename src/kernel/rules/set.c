@@ -38,6 +38,14 @@ stn_status stn_rules_new(stn_rules **out, stn_catalog *catalog, stn_err *err) {
         stn_rules_free(rules);
         return stn_err_set(err, STN_ENOMEM, "out of memory for a rule set");
     }
+    /* Names that plans ask for: known from now on, so that making a plan interns nothing. */
+    static const char *const names[] = {"next_pid", "pid", "clone_flags"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (stn_catalog_cstring(catalog, names[i]) == STN_NO_ID) {
+            stn_rules_free(rules);
+            return stn_err_set(err, STN_ENOMEM, "out of memory for a rule set");
+        }
+    }
     /* Cell 0 of a thread is its descriptor table, of a table the count of its renewals. */
     rules->domains[STN_DOMAIN_THREAD].cell_count = 1;
     rules->domains[STN_DOMAIN_FILES].cell_count = 1;

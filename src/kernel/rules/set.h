@@ -169,7 +169,7 @@ enum {
     STN_VALUE_SYSCALL,
     STN_VALUE_FILES,
     STN_VALUE_FIELDS, /**< the first field of the plan */
-    STN_VALUES_MAX = 64,
+    STN_VALUES_MAX = 128,
 };
 
 typedef enum stn_source {
