@@ -203,6 +203,10 @@ static void metadata_without_streams(void **state) {
     make_trace(root, trace, metadata, sizeof metadata - 1, NULL);
     assert_int_equal(show_trace(&out, root, NULL), STN_END);
     assert_int_equal(out.meta.event_count, 0);
+    char file[256];
+    snprintf(file, sizeof file, "%s/metadata", trace);
+    assert_int_equal(show_trace(&out, file, NULL), STN_EFORMAT);
+    assert_non_null(strstr(out.err.text, "the trace is the folder that holds it"));
     remove_trace(root, trace);
 }
 

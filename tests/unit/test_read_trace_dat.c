@@ -14,6 +14,7 @@ static void bad_heads_are_named(void **state) {
     } rows[] = {
         {"", 0, "empty (0 bytes)"},
         {"\x17\x08", 2, "cut short: the magic takes 10 bytes"},
+        {"\x1f\x8b\x08\0\0\0\0\0\0\0\0", 11, "decompress it first"},
         {"hello world", 11, "does not begin with trace.dat's magic"},
         {STN_DAT_MAGIC "5\0\0\x08\0\x10\0\0", 18, "version '5'; versions 6 and 7"},
         {STN_DAT_MAGIC "6", 11, "cut short: the version"},

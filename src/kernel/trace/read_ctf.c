@@ -129,6 +129,18 @@ static bool remember(void *user, const char *folder) {
     return true;
 }
 
+#define CTF_TEXT "/* CTF 1.8"
+
+/* Metadata are packets, of either byte order, or text. */
+static bool metadata_begins(const unsigned char *head, size_t size) {
+    static const unsigned char big[] = {0x75, 0xd1, 0x1d, 0x57},
+                               little[] = {0x57, 0x1d, 0xd1, 0x75};
+    if (size >= 4 && (memcmp(head, big, 4) == 0 || memcmp(head, little, 4) == 0)) {
+        return true;
+    }
+    return size >= sizeof CTF_TEXT - 1 && memcmp(head, CTF_TEXT, sizeof CTF_TEXT - 1) == 0;
+}
+
 /* An empty metadata file, or one that is neither packets nor text, is told before the library
  * is asked, whose message would not name it. */
 static stn_status check_metadata(const char *folder, stn_err *err) {
@@ -141,21 +153,14 @@ static stn_status check_metadata(const char *folder, stn_err *err) {
     }
     size_t size = fread(head, 1, sizeof head, file);
     fclose(file);
-    static const unsigned char big[] = {0x75, 0xd1, 0x1d, 0x57},
-                               little[] = {0x57, 0x1d, 0xd1, 0x75};
     if (size == 0) {
         return stn_err_set(err, STN_EFORMAT, "%s: the file is empty (0 bytes)", path);
     }
-    if (size >= 4 && (memcmp(head, big, 4) == 0 || memcmp(head, little, 4) == 0)) {
-        return STN_OK;
-    }
-    static const char text[] = "/* CTF 1.8";
-    if (size < sizeof text - 1 || memcmp(head, text, sizeof text - 1) != 0) {
-        return stn_err_set(err, STN_EFORMAT,
-                           "%s: begins neither with the magic 0x75d11d57 nor with '%s'", path,
-                           text);
-    }
-    return STN_OK;
+    return metadata_begins(head, size)
+               ? STN_OK
+               : stn_err_set(err, STN_EFORMAT,
+                             "%s: begins neither with the magic 0x75d11d57 nor with '" CTF_TEXT "'",
+                             path);
 }
 
 /* ---- the graph ------------------------------------------------------- */
@@ -626,6 +631,11 @@ static stn_status ctf_open(void **self, const char *path, stn_catalog *catalog,
     if (!status && !walk(path, 0, remember, reader)) {
         status = no_memory(err);
     }
+    struct stat stat_of;
+    if (!status && stat(path, &stat_of) == 0 && !S_ISDIR(stat_of.st_mode)) {
+        status = stn_err_set(err, STN_EFORMAT,
+                             "a file of a CTF trace; the trace is the folder that holds it");
+    }
     if (!status && reader->folder_count == 0) {
         status = stn_err_set(err, STN_EFORMAT,
                              "no CTF trace: no file 'metadata' in this folder or below it");
@@ -642,7 +652,11 @@ static stn_status ctf_open(void **self, const char *path, stn_catalog *catalog,
 }
 
 static int ctf_probe(const stn_probe *probe) {
-    return probe->is_folder && !walk(probe->path, 0, stop_at_first, NULL) ? 95 : 0;
+    if (!probe->is_folder) {
+        /* The metadata of a trace instead of its folder: recognised so that open can say it. */
+        return metadata_begins((const unsigned char *)probe->head, probe->head_size) ? 95 : 0;
+    }
+    return walk(probe->path, 0, stop_at_first, NULL) ? 0 : 95;
 }
 
 const stn_read_ops stn_read_ctf = {ctf_probe, ctf_open, ctf_next, ctf_close};

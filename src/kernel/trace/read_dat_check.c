@@ -432,6 +432,11 @@ static stn_status check_head(cursor *c) {
         return stn_err_set(c->err, STN_EFORMAT, "the file is empty (0 bytes)");
     }
     stn_status status = take(c, "the magic", magic, sizeof magic);
+    if (!status &&
+        (memcmp(magic, "\x1f\x8b", 2) == 0 || memcmp(magic, "\x28\xb5\x2f\xfd", 4) == 0)) {
+        return stn_err_set(c->err, STN_EUNSUPPORTED,
+                           "a compressed trace.dat; decompress it first (gzip -d, zstd -d)");
+    }
     if (!status && memcmp(magic, STN_DAT_MAGIC, sizeof magic) != 0) {
         return stn_err_set(c->err, STN_EFORMAT,
                            "does not begin with trace.dat's magic 17 08 44 'tracing'");
