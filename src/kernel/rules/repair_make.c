@@ -225,7 +225,7 @@ static void fill_key(draft *d, const stn_binding *binding, const stn_key *key) {
             d->event.tid = (int32_t)key->v[i];
         } else if (part == STN_PART_CPU) {
             d->event.cpu = (uint16_t)key->v[i];
-        } else {
+        } else if (part < PART_FIRST) { /* the others follow from the thread */
             const char *text = stn_checker_key_text(d->r->checker, key->v[i]);
             if (text) {
                 draft_text(d, part, text, true);
