@@ -1,5 +1,5 @@
-# Every example of the README and of docs/getting-started.md is run, in its order, in one
-# folder that holds the bundled recordings.
+# Every example of the README, of docs/getting-started.md and of the manual is run, in its
+# order, in one folder that holds the bundled recordings.
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -37,4 +37,12 @@ run_page() {
 
 @test "examples: docs/getting-started.md" {
     run_page "$STN_SOURCE_DIR/docs/getting-started.md"
+}
+
+@test "examples: the manual" {
+    standin __examples >commands
+    [ "$(wc -l <commands)" -ge 10 ]
+    while IFS= read -r line <&4; do
+        run_line "$line" || return 1
+    done 4<commands
 }

@@ -1,0 +1,131 @@
+# From recordings to new traces: mine, train, generate, repair, evaluate, check.
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+    ln -s "$STN_SOURCE_DIR/examples" examples
+    standin kernel train --quiet examples/backup.run1.txt.zst -o m.stn
+    standin kernel generate --quiet m.stn -n 20k --seed 7 -o seven.csv
+}
+
+setup() {
+    cd "$BATS_FILE_TMPDIR" || return 1
+}
+
+# keys FILTER WORDS…: the object of FILTER in out.json has exactly these keys at least.
+keys() {
+    local key
+    for key in "${@:2}"; do
+        jq -e "$1 | has(\"$key\")" out.json >/dev/null || { echo "no key $key"; return 1; }
+    done
+}
+
+@test "pipeline: train says what json.md promises, and the same seed the same model" {
+    standin kernel train --json --seed 3 examples/backup.run1.txt.zst -o a.stn >out.json
+    keys . events seconds peak_rss_bytes parameters train_loss valid_loss
+    [ "$(jq .events out.json)" = 36000 ]
+    jq -e '.valid_loss > 0 and .train_loss > 0 and .parameters > 1000' out.json
+    standin kernel train --quiet --seed 3 examples/backup.run1.txt.zst -o b.stn
+    cmp a.stn b.stn
+}
+
+@test "pipeline: generate says what json.md promises" {
+    standin kernel generate --json m.stn -n 5k --seed 7 -o five.csv >out.json
+    keys . events seconds events_per_s violations_unguided violations_guided \
+        violations_after_repair events_edited seed
+    [ "$(jq .events out.json)" -ge 5000 ]
+    [ "$(jq .violations_after_repair out.json)" = 0 ]
+    [ "$(jq .seed out.json)" = 7 ]
+    [ "$(standin kernel info --json five.csv | jq .events)" = "$(jq .events out.json)" ]
+}
+
+@test "pipeline: the same seed gives the same trace, another one another" {
+    standin kernel generate --quiet m.stn -n 20k --seed 7 -o again.csv
+    cmp seven.csv again.csv
+    standin kernel generate --quiet m.stn -n 20k --seed 8 -o eight.csv
+    ! cmp -s seven.csv eight.csv
+}
+
+@test "pipeline: a generated trace breaks no rule, in every format that is read" {
+    standin kernel check --quiet seven.csv
+    standin kernel generate --quiet m.stn -n 5k -o g.ctf
+    standin kernel check --quiet g.ctf
+    standin kernel generate --quiet m.stn -n 5k -o g.txt.zst
+    standin kernel check --quiet g.txt.zst
+    events=$(standin kernel info --json g.ctf | jq .events)
+    [ "$(babeltrace2 g.ctf | wc -l)" = "$events" ]
+}
+
+@test "pipeline: --duration is how long the trace is" {
+    standin kernel generate --json m.stn --duration 300ms -o d.csv >out.json
+    [ "$(jq .events out.json)" -gt 100 ]
+    standin kernel info --json d.csv >info.json
+    jq -e '.end_ns - .begin_ns | . > 200e6 and . < 300e6' info.json
+}
+
+@test "pipeline: guidance is worth something" {
+    standin kernel generate --json --unguided --no-repair m.stn -n 20k -o raw.csv >out.json
+    unguided=$(jq .violations_unguided out.json)
+    [ "$unguided" -gt 20 ]
+    [ "$(jq .violations_guided out.json)" = null ]
+    run standin kernel check --json raw.csv
+    [ "$status" = 3 ]
+    standin kernel generate --json m.stn -n 20k >guided.json
+    jq -e ".violations_guided * 20 <= $unguided" guided.json
+}
+
+@test "pipeline: generate without -n and --duration, or with both, is wrong use" {
+    run standin kernel generate m.stn
+    [ "$status" = 2 ]
+    run standin kernel generate m.stn -n 10 --duration 1s
+    [ "$status" = 2 ]
+    run standin kernel generate m.stn -n 10 -o m.stn
+    [ "$status" = 2 ]
+}
+
+@test "pipeline: what is no model, or not a whole one" {
+    head -c 1000 m.stn >cut.stn
+    echo hello >no.stn
+    : >empty.stn
+    for model in cut.stn no.stn empty.stn nothing.stn examples/backup.run1.txt.zst; do
+        run standin kernel generate "$model" -n 10 -o bad.csv
+        [ "$status" = 1 ] || { echo "$model: $status"; return 1; }
+        [ "${#lines[@]}" = 1 ]
+        [[ "$output" == *"$model"* ]] || { echo "$model: $output"; return 1; }
+        [ ! -e bad.csv ]
+    done
+    # One bit in the middle.
+    cp m.stn flipped.stn
+    printf '\x5a' | dd of=flipped.stn bs=1 seek=$(($(stat -c %s m.stn) / 2)) conv=notrunc status=none
+    cmp -s m.stn flipped.stn || {
+        run standin kernel generate flipped.stn -n 10
+        [ "$status" = 1 ]
+    }
+}
+
+@test "pipeline: mined rules hold where they were mined, and are rules that check reads" {
+    standin kernel mine --json examples/backup.run1.txt.zst examples/backup.run2.txt.zst -o mined.rules >out.json
+    [ "$(jq .rules out.json)" -gt 10 ]
+    standin kernel check --quiet --rules mined.rules examples/backup.run1.txt.zst
+    standin kernel check --quiet --mined mined.rules examples/backup.run2.txt.zst
+    standin kernel check --json --mined mined.rules examples/backup.run3.txt.zst >out.json || [ $? = 3 ]
+    [ "$(jq '.rules | length' out.json)" -gt "$(standin kernel check --json examples/backup.run3.txt.zst | jq '.rules | length')" ]
+}
+
+@test "pipeline: repair leaves nothing broken and says what it did" {
+    # Every 40th event is gone, as if a tracer had lost it and not said so.
+    { head -n 1 seven.csv; tail -n +2 seven.csv | awk 'NR % 40'; } >lossy.csv
+    run standin kernel check --quiet lossy.csv
+    [ "$status" = 3 ]
+    standin kernel repair --json lossy.csv -o whole.csv >out.json
+    keys . events_in events_out violations_before violations_after events_edited events_inserted
+    jq -e '.violations_before > 0 and .violations_after == 0 and .events_edited > 0' out.json
+    [ "$(jq .events_in out.json)" = "$(($(wc -l <lossy.csv) - 1))" ]
+    standin kernel check --quiet whole.csv
+    [ "$(standin kernel info --json whole.csv | jq .events)" = "$(jq .events_out out.json)" ]
+}
+
+@test "pipeline: repair has nothing to do where nothing is broken" {
+    standin kernel repair --json seven.csv -o same.csv >out.json
+    [ "$(jq .events_edited out.json)" = 0 ]
+    cmp seven.csv same.csv
+}
