@@ -119,6 +119,18 @@ static stn_status push_many(parser *p, stn_texts *list, const char *first) {
     return status;
 }
 
+/* 0 means "not given" to the commands, so it cannot be given. */
+static stn_status store_duration(const char *text, uint64_t *slot, stn_err *err) {
+    uint64_t value = 0;
+    stn_status status = stn_value_duration(text, &value, err);
+    if (status == STN_OK && value == 0) {
+        return stn_err_set(err, STN_ERANGE,
+                           "\"%s\" is no time at all; expected one like 10s or 250ms", text);
+    }
+    *slot = status == STN_OK ? value : *slot;
+    return status;
+}
+
 static stn_status store(parser *p, const stn_option *option, const char *text) {
     char *slot = (char *)p->args + option->at;
     switch (option->kind) {
@@ -141,7 +153,7 @@ static stn_status store(parser *p, const stn_option *option, const char *text) {
     case STN_OPTION_SIZE:
         return stn_value_size(text, (uint64_t *)slot, p->err);
     case STN_OPTION_DURATION:
-        return stn_value_duration(text, (uint64_t *)slot, p->err);
+        return store_duration(text, (uint64_t *)slot, p->err);
     case STN_OPTION_RANGE:
         return stn_value_range(text, (stn_range *)slot, p->err);
     }

@@ -137,6 +137,7 @@ static void wrong_use_is_told_in_one_sentence(void **state) {
         {{"-x", NULL}, "unknown option -x"},
         {{"--loud=1", NULL}, "--loud takes no value"},
         {{"-o", "f", "-n", "ten", NULL}, "--count: \"ten\" is no count"},
+        {{"-o", "f", "--span", "0ms", NULL}, "--span: \"0ms\" is no time at all"},
         {{"-o", "f", "--event", "a,,b", NULL}, "--event: \"a,,b\" holds an empty name"},
         {{"-o", "f", "a", "b", "c", NULL}, "\"c\" is one word too many"},
     };
