@@ -10,10 +10,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/data/instream.h"
 #include "kernel/trace/format.h"
-#include "kernel/trace/read_mark.h"
-#include "kernel/trace/read_text.h"
+#include "kernel/trace/read_lines.h"
 
 typedef struct anchor {
     const char *comm;
@@ -25,13 +23,7 @@ typedef struct anchor {
 } anchor;
 
 typedef struct ftrace_reader {
-    stn_instream *in;
-    stn_catalog *catalog;
-    stn_trace_meta *meta;
-    stn_text text;
-    stn_marks marks;
-    stn_event held; /* parsed, to be handed out once the marks before it are */
-    bool holds;
+    stn_lines lines;
 } ftrace_reader;
 
 /* ---- anchors --------------------------------------------------------- */
@@ -229,10 +221,10 @@ static stn_status take_loss(ftrace_reader *reader, const char *line, bool *found
     if (stn_text_time(&at, end, &loss.begin_ns) && end - at > 2 && at[0] == '.' && at[1] == '.') {
         at += 2;
         if (stn_text_time(&at, end, &loss.end_ns)) {
-            return stn_marks_add_from(&reader->marks, loss, err);
+            return stn_marks_add_from(&reader->lines.marks, loss, err);
         }
     }
-    return stn_marks_add(&reader->marks, (uint16_t)cpu, count, err);
+    return stn_marks_add(&reader->lines.marks, (uint16_t)cpu, count, err);
 }
 
 /* "# entries-in-buffer/entries-written: 205/1000   #P:2": what was overwritten is lost. */
@@ -247,16 +239,16 @@ static stn_status take_comment(ftrace_reader *reader, const char *line, stn_err 
         if (stn_text_decimal(&at, end, &kept) && at < end && *at++ == '/' &&
             stn_text_decimal(&at, end, &written) && written > kept) {
             stn_loss loss = {.count = written - kept, .cpu = STN_NO_CPU};
-            status = stn_marks_add_from(&reader->marks, loss, err);
+            status = stn_marks_add_from(&reader->lines.marks, loss, err);
         }
     }
     at = strstr(line, "#P:");
     uint64_t cpus;
     if (at) {
         at += 3;
-        if (stn_text_decimal(&at, end, &cpus) && cpus > reader->meta->cpu_count &&
+        if (stn_text_decimal(&at, end, &cpus) && cpus > reader->lines.meta->cpu_count &&
             cpus <= STN_NO_CPU) {
-            reader->meta->cpu_count = (uint32_t)cpus;
+            reader->lines.meta->cpu_count = (uint32_t)cpus;
         }
     }
     return status;
@@ -272,7 +264,7 @@ static char *name_end(char *at, char *end) {
 }
 
 static stn_status parse_event(ftrace_reader *reader, char *at, char *end, stn_err *err) {
-    stn_text *text = &reader->text;
+    stn_text *text = &reader->lines.text;
     bool found = false;
     while (at < end && *at == ' ') {
         at++;
@@ -294,22 +286,22 @@ static stn_status parse_event(ftrace_reader *reader, char *at, char *end, stn_er
 static stn_status parse_line(ftrace_reader *reader, char *line, size_t size, const anchor *a,
                              stn_err *err) {
     bool unknown = a->comm_size == 5 && memcmp(a->comm, "<...>", 5) == 0;
-    stn_event *event = &reader->held;
+    stn_event *event = &reader->lines.held;
     *event = (stn_event){
         .time_ns = a->time_ns, .tid = (int32_t)a->tid, .cpu = (uint16_t)a->cpu, .comm = STN_NO_ID};
     if (unknown && a->tid == 0) {
         event->tid = STN_NO_TID; /* the idle thread would be "<idle>" */
     }
     if (!unknown) {
-        event->comm = stn_catalog_string(reader->catalog, a->comm, a->comm_size);
+        event->comm = stn_catalog_string(reader->lines.catalog, a->comm, a->comm_size);
         if (event->comm == STN_NO_ID) {
             return stn_err_set(err, STN_ENOMEM, "out of memory for a process name");
         }
     }
     stn_status status = parse_event(reader, line + (a->rest - line), line + size, err);
     if (!status) {
-        stn_text_finish(&reader->text, event);
-        reader->holds = true;
+        stn_text_finish(&reader->lines.text, event);
+        reader->lines.holds = true;
     }
     return status;
 }
@@ -319,7 +311,8 @@ static stn_status malformed(const char *line, stn_err *err) {
                        "no event of the form 'comm-tid [cpu] time: event: …' but '%.60s'", line);
 }
 
-static stn_status take_line(ftrace_reader *reader, char *line, size_t size, stn_err *err) {
+static stn_status take_line(stn_lines *lines, char *line, size_t size, stn_err *err) {
+    ftrace_reader *reader = (ftrace_reader *)lines;
     anchor a;
     if (find_anchor(line, size, &a)) {
         return parse_line(reader, line, size, &a, err);
@@ -335,53 +328,19 @@ static stn_status take_line(ftrace_reader *reader, char *line, size_t size, stn_
     return *line == '#' ? take_comment(reader, line, err) : STN_OK;
 }
 
-static stn_status hold_next(ftrace_reader *reader, stn_err *err) {
-    while (!reader->holds) {
-        char *line;
-        size_t size;
-        stn_status status = stn_instream_line(reader->in, &line, &size, err);
-        if (status) {
-            return status;
-        }
-        status = take_line(reader, line, size, err);
-        if (status) {
-            return stn_err_prepend(err, status, "line %llu",
-                                   (unsigned long long)stn_instream_line_number(reader->in));
-        }
-    }
-    return STN_OK;
-}
-
 /* ---- the format's row ------------------------------------------------ */
 
 static stn_status ftrace_next(void *self, stn_event *event, stn_err *err) {
     ftrace_reader *reader = self;
-    stn_status status = hold_next(reader, err);
-    if (status == STN_END && stn_marks_waiting(&reader->marks)) {
-        uint64_t end_ns = reader->marks.losses[reader->marks.at].end_ns;
-        reader->held.time_ns = end_ns > reader->held.time_ns ? end_ns : reader->held.time_ns;
-        return stn_marks_take(&reader->marks, reader->catalog, reader->held.time_ns, event, err);
-    }
-    if (status) {
-        return status;
-    }
-    if (stn_marks_waiting(&reader->marks)) {
-        return stn_marks_take(&reader->marks, reader->catalog, reader->held.time_ns, event, err);
-    }
-    *event = reader->held;
-    reader->holds = false;
-    return stn_marks_saw(&reader->marks, event->cpu, event->time_ns, err);
+    return stn_lines_next(&reader->lines, event, err);
 }
 
 static void ftrace_close(void *self) {
     ftrace_reader *reader = self;
-    if (!reader) {
-        return;
+    if (reader) {
+        stn_lines_close(&reader->lines);
+        stn_free(reader);
     }
-    stn_instream_close(reader->in);
-    stn_text_fini(&reader->text);
-    stn_marks_fini(&reader->marks);
-    stn_free(reader);
 }
 
 static stn_status ftrace_open(void **self, const char *path, stn_catalog *catalog,
@@ -390,11 +349,8 @@ static stn_status ftrace_open(void **self, const char *path, stn_catalog *catalo
     if (!reader) {
         return stn_err_set(err, STN_ENOMEM, "out of memory");
     }
-    reader->catalog = catalog;
-    reader->meta = meta;
-    reader->text.catalog = catalog;
-    snprintf(meta->tracer, sizeof meta->tracer, "ftrace");
-    stn_status status = stn_instream_open(&reader->in, path, err);
+    reader->lines.take = take_line;
+    stn_status status = stn_lines_open(&reader->lines, path, catalog, meta, "ftrace", err);
     if (status) {
         ftrace_close(reader);
         return status;

@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "core/data/instream.h"
 #include "kernel/trace/format.h"
-#include "kernel/trace/read_mark.h"
-#include "kernel/trace/read_text.h"
+#include "kernel/trace/read_lines.h"
 
 typedef struct anchor {
     const char *comm;
@@ -23,12 +21,7 @@ typedef struct anchor {
 } anchor;
 
 typedef struct perf_reader {
-    stn_instream *in;
-    stn_catalog *catalog;
-    stn_text text;
-    stn_marks marks;
-    stn_event held;
-    bool holds;
+    stn_lines lines;
     bool lost;    /* the line was a loss, no event */
     bool started; /* an event has been seen: call chains may follow */
 } perf_reader;
@@ -125,7 +118,7 @@ static stn_status take_record(perf_reader *reader, const anchor *a, const char *
         }
     }
     reader->lost = true;
-    return stn_marks_add(&reader->marks, a->cpu, count, err);
+    return stn_marks_add(&reader->lines.marks, a->cpu, count, err);
 }
 
 static stn_status put_period(stn_text *text, const char *at, const char *end, stn_err *err) {
@@ -160,14 +153,15 @@ static stn_status parse_event(perf_reader *reader, const anchor *a, char *at, ch
     if (name_size == 0) {
         return stn_err_set(err, STN_EFORMAT, "an empty event name behind the time");
     }
-    stn_status status = stn_text_event(&reader->text, at, name_size, err);
+    stn_status status = stn_text_event(&reader->lines.text, at, name_size, err);
     if (!status) {
-        status = put_period(&reader->text, period, period_end, err);
+        status = put_period(&reader->lines.text, period, period_end, err);
     }
-    return status ? status : stn_text_payload(&reader->text, stop, (size_t)(end - stop), err);
+    return status ? status : stn_text_payload(&reader->lines.text, stop, (size_t)(end - stop), err);
 }
 
-static stn_status take_line(perf_reader *reader, char *line, size_t size, stn_err *err) {
+static stn_status take_line(stn_lines *lines, char *line, size_t size, stn_err *err) {
+    perf_reader *reader = (perf_reader *)lines;
     anchor a;
     if (!find_anchor(line, size, &a)) {
         size_t blanks = strspn(line, " \t");
@@ -179,66 +173,34 @@ static stn_status take_line(perf_reader *reader, char *line, size_t size, stn_er
                            line);
     }
     reader->started = true;
-    stn_event *event = &reader->held;
+    stn_event *event = &reader->lines.held;
     *event = (stn_event){.time_ns = a.time_ns, .tid = a.tid, .cpu = a.cpu};
-    event->comm = stn_catalog_string(reader->catalog, a.comm, a.comm_size);
+    event->comm = stn_catalog_string(reader->lines.catalog, a.comm, a.comm_size);
     if (event->comm == STN_NO_ID) {
         return stn_err_set(err, STN_ENOMEM, "out of memory for a process name");
     }
     reader->lost = false;
     stn_status status = parse_event(reader, &a, line + (a.rest - line), line + size, err);
     if (!status && !reader->lost) {
-        stn_text_finish(&reader->text, event);
-        reader->holds = true;
+        stn_text_finish(&reader->lines.text, event);
+        reader->lines.holds = true;
     }
     return status;
-}
-
-static stn_status hold_next(perf_reader *reader, stn_err *err) {
-    while (!reader->holds) {
-        char *line;
-        size_t size;
-        stn_status status = stn_instream_line(reader->in, &line, &size, err);
-        if (status) {
-            return status;
-        }
-        status = take_line(reader, line, size, err);
-        if (status) {
-            return stn_err_prepend(err, status, "line %llu",
-                                   (unsigned long long)stn_instream_line_number(reader->in));
-        }
-    }
-    return STN_OK;
 }
 
 /* ---- the format's row ------------------------------------------------ */
 
 static stn_status perf_next(void *self, stn_event *event, stn_err *err) {
     perf_reader *reader = self;
-    stn_status status = hold_next(reader, err);
-    if (status && status != STN_END) {
-        return status;
-    }
-    if (stn_marks_waiting(&reader->marks)) {
-        return stn_marks_take(&reader->marks, reader->catalog, reader->held.time_ns, event, err);
-    }
-    if (status) {
-        return status;
-    }
-    *event = reader->held;
-    reader->holds = false;
-    return stn_marks_saw(&reader->marks, event->cpu, event->time_ns, err);
+    return stn_lines_next(&reader->lines, event, err);
 }
 
 static void perf_close(void *self) {
     perf_reader *reader = self;
-    if (!reader) {
-        return;
+    if (reader) {
+        stn_lines_close(&reader->lines);
+        stn_free(reader);
     }
-    stn_instream_close(reader->in);
-    stn_text_fini(&reader->text);
-    stn_marks_fini(&reader->marks);
-    stn_free(reader);
 }
 
 static stn_status perf_open(void **self, const char *path, stn_catalog *catalog,
@@ -247,10 +209,8 @@ static stn_status perf_open(void **self, const char *path, stn_catalog *catalog,
     if (!reader) {
         return stn_err_set(err, STN_ENOMEM, "out of memory");
     }
-    reader->catalog = catalog;
-    reader->text.catalog = catalog;
-    snprintf(meta->tracer, sizeof meta->tracer, "perf");
-    stn_status status = stn_instream_open(&reader->in, path, err);
+    reader->lines.take = take_line;
+    stn_status status = stn_lines_open(&reader->lines, path, catalog, meta, "perf", err);
     if (status) {
         perf_close(reader);
         return status;
