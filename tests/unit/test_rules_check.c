@@ -164,6 +164,24 @@ static void violations_are_told(void **state) {
     bench_close(&b);
 }
 
+/* An address of the kernel is told as the trace shows it; an error number stays a number. */
+static void addresses_are_told_in_hexadecimal(void **state) {
+    (void)state;
+    bench b;
+    bench_open(&b, "standin-rules 1\nrule r\nkey k by n\nstates shut open\n"
+                   "on a from shut to open\non b from open to shut\n");
+    step(&b, "1 2 5 a n=-2084253568");
+    step(&b, "2 2 5 a n=-2084253568");
+    step(&b, "3 2 5 a n=-14");
+    step(&b, "4 2 5 a n=-14");
+    uint32_t count;
+    const stn_violation *told = stn_checker_violations(b.checker, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(told[0].text, "a in state open of k 0xffffffff83c4d080; expected shut");
+    assert_string_equal(told[1].text, "a in state open of k -14; expected shut");
+    bench_close(&b);
+}
+
 static void trying_changes_nothing_when_it_fails(void **state) {
     (void)state;
     bench b;
@@ -313,6 +331,7 @@ int main(void) {
         cmocka_unit_test(unseen_keys_are_fresh_after_the_warm_up),
         cmocka_unit_test(a_loss_makes_all_unknown),
         cmocka_unit_test(violations_are_told),
+        cmocka_unit_test(addresses_are_told_in_hexadecimal),
         cmocka_unit_test(trying_changes_nothing_when_it_fails),
         cmocka_unit_test(keys_and_live_instances),
         cmocka_unit_test(dead_keys_give_their_memory_back),

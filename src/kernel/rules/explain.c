@@ -25,6 +25,8 @@ static void say(out *o, const char *fmt, ...) {
     o->used += wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room;
 }
 
+enum { LEAST_DECIMAL = -65536 }; /* below: an address of the kernel, above: an error number */
+
 /* A value of the event: texts as they stand there. */
 static void say_value(out *o, const stn_checker *checker, int64_t value) {
     if (value == STN_NO_VALUE) {
@@ -32,7 +34,7 @@ static void say_value(out *o, const stn_checker *checker, int64_t value) {
         return;
     }
     if (!stn_value_is_text(value)) {
-        say(o, "%" PRId64, value);
+        say(o, value < LEAST_DECIMAL ? "0x%" PRIx64 : "%" PRId64, value);
         return;
     }
     const char *text = stn_checker_key_text(checker, value);
