@@ -64,6 +64,16 @@ static void test_something_in_the_way(void **state) {
     assert_int_equal(fx_entries(fx), 1);
 }
 
+static void test_standard_output_needs_a_file_format(void **state) {
+    fixture *fx = *state;
+    fx_add_kernel(fx);
+    assert_int_equal(fx_try_write(fx, "-", NULL, NULL), STN_ERANGE);
+    expect_error(fx, STN_ERANGE, "standard output has no ending");
+    assert_int_equal(fx_try_write(fx, "-", "ctf", NULL), STN_EUNSUPPORTED);
+    expect_error(fx, STN_EUNSUPPORTED, "'ctf' is a folder");
+    assert_int_not_equal(access("-", F_OK), 0);
+}
+
 /* A trace that another tracer wrote is left alone; our own is replaced. */
 static void test_foreign_trace_is_kept(void **state) {
     fixture *fx = *state;
@@ -158,10 +168,15 @@ static void test_killed_half_way(void **state) {
 int main(void) {
 #define ONE(test) cmocka_unit_test_setup_teardown(test, fx_setup, fx_teardown)
     const struct CMUnitTest tests[] = {
-        ONE(test_no_such_folder),       ONE(test_full_disk),
-        ONE(test_something_in_the_way), ONE(test_foreign_trace_is_kept),
-        ONE(test_time_goes_backwards),  ONE(test_no_memory),
-        ONE(test_abort_leaves_nothing), ONE(test_killed_half_way),
+        ONE(test_no_such_folder),
+        ONE(test_full_disk),
+        ONE(test_something_in_the_way),
+        ONE(test_foreign_trace_is_kept),
+        ONE(test_time_goes_backwards),
+        ONE(test_no_memory),
+        ONE(test_standard_output_needs_a_file_format),
+        ONE(test_abort_leaves_nothing),
+        ONE(test_killed_half_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

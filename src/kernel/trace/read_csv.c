@@ -526,9 +526,10 @@ static stn_status read_header(csv_reader *reader, stn_err *err) {
         line += 3; /* byte order mark */
         size -= 3;
     }
-    if (!status) {
-        status = cut_cells(reader, line, size, &reader->cell_count, err);
+    if (status) {
+        return status; /* names the line itself */
     }
+    status = cut_cells(reader, line, size, &reader->cell_count, err);
     if (status) {
         return stn_err_prepend(err, status, "line 1");
     }

@@ -64,6 +64,12 @@ static const stn_format *format_by_path(const char *path) {
 
 static stn_status writer_format(const char *path, const char *name, const stn_format **format,
                                 stn_err *err) {
+    bool to_stdout = strcmp(path, "-") == 0;
+    if (to_stdout && !name) {
+        return stn_err_set(err, STN_ERANGE,
+                           "-: standard output has no ending that names a format; expected the "
+                           "format to be given, as csv");
+    }
     *format = name ? stn_format_find(name) : format_by_path(path);
     if (!*format && name) {
         return stn_err_set(err, STN_ERANGE, "no format is called '%s'", name);
@@ -79,6 +85,11 @@ static stn_status writer_format(const char *path, const char *name, const stn_fo
         return stn_err_set(err, STN_EUNSUPPORTED, "format '%s' is read, not written",
                            (*format)->info.name);
     }
+    if (to_stdout && strcmp((*format)->info.extension, "/") == 0) {
+        return stn_err_set(err, STN_EUNSUPPORTED,
+                           "-: format '%s' is a folder, which standard output cannot be",
+                           (*format)->info.name);
+    }
     return STN_OK;
 }
 
@@ -88,7 +99,7 @@ stn_status stn_writer_open(stn_writer **out, const char *path, const char *forma
     static const stn_trace_meta no_meta;
     static const stn_writer_options defaults;
     *out = NULL;
-    const stn_format *row;
+    const stn_format *row = NULL;
     stn_status status = writer_format(path, format, &row, err);
     if (status) {
         return status;
