@@ -145,7 +145,7 @@ typedef struct stn_filter {
 
 /** Open a trace of any known format for reading.
  *  @param path    file, or folder of a CTF trace (any depth below it)
- *  @param format  name of a format, or NULL to recognise it by content
+ *  @param format  name of a format, or NULL to recognise it by content (not of a pipe)
  *  @param filter  NULL for all; borrowed for the life of the reader
  *  @param[out] out  the caller closes it; NULL on error
  *  @return STN_OK; STN_ENOTFOUND, STN_EIO, STN_EFORMAT, STN_EUNSUPPORTED, STN_ENOMEM */

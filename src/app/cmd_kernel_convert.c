@@ -79,7 +79,10 @@ static stn_status transfer(stn_app *app, const convert_args *args, stn_reader *r
     stn_progress_end(&progress);
     if (status != STN_OK) {
         stn_writer_abort(writer);
-        return status;
+        /* An event that cannot be written as it is: the input's fault, which it shall name. */
+        return status == STN_ERANGE
+                   ? stn_err_prepend(err, status, "%s", args->common.operands.items[0])
+                   : status;
     }
     const stn_trace_meta *meta = stn_reader_meta(reader);
     counts->events_in = meta->event_count;

@@ -107,6 +107,32 @@ refused() {
     [ ! -e out.unknown ]
 }
 
+@test "bad input: a pipe whose format is not given; with it, the pipe is read" {
+    run bash -c "cat '$golden/tiny.txt' | standin kernel info /dev/stdin"
+    [ "$status" = 1 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ "$output" == *"/dev/stdin: a pipe can be read only once"* ]]
+    standin kernel convert -q "$golden/tiny.txt" file.csv
+    bash -c "cat '$golden/tiny.txt' | standin kernel convert -q --format ftrace /dev/stdin pipe.csv"
+    cmp file.csv pipe.csv
+}
+
+@test "bad input: a time that goes backwards names the input" {
+    printf 'time_ns,cpu,tid,comm,event,original,fields\n9,0,1,a,x,,\n5,0,1,a,x,,\n' >back.csv
+    run standin kernel convert back.csv out.txt
+    [ "$status" = 1 ]
+    [[ "$output" == *" back.csv: "*"5 ns comes before"* ]]
+    [ ! -e out.txt ]
+}
+
+@test "bad input: standard output without a format, or with one that is a folder" {
+    run standin kernel convert "$golden/tiny.txt" -
+    [ "$status" = 1 ]
+    run standin kernel convert --to ctf "$golden/tiny.txt" -
+    [ "$status" = 1 ]
+    [ ! -e ./- ]
+}
+
 @test "bad input: an input is never written over" {
     cp "$golden/tiny.txt" a.txt
     ln -s a.txt link.txt

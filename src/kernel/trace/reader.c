@@ -66,6 +66,11 @@ static stn_status recognise(const char *path, const stn_format **format, stn_err
         return stn_err_set(err, errno == ENOENT || errno == ENOTDIR ? STN_ENOTFOUND : STN_EIO, "%s",
                            strerror(errno));
     }
+    if (S_ISFIFO(stat_of.st_mode) || S_ISSOCK(stat_of.st_mode)) {
+        return stn_err_set(err, STN_EUNSUPPORTED,
+                           "a pipe can be read only once, so its format is not recognised; "
+                           "expected the format to be given, as ftrace, or a file");
+    }
     stn_probe probe = {.path = path, .is_folder = S_ISDIR(stat_of.st_mode)};
     stn_instream *in = NULL;
     stn_status status = STN_OK;
