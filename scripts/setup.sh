@@ -11,6 +11,7 @@ build_packages=(
     libbabeltrace2-dev                                           # CTF
     libtracefs-dev libtraceevent-dev libtracecmd-dev             # live tracing, trace.dat
     libzstd-dev zlib1g-dev libjansson-dev                        # compressed text, JSON
+    libdnnl-dev                                                  # matrix products
 )
 test_packages=(
     git libcmocka-dev bats zstd gzip jq                          # tests

@@ -1,0 +1,234 @@
+/* The denoiser: its way back is the derivative, nothing looks ahead, it learns. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testing.h"
+
+#include "core/base/rng.h"
+#include "kernel/synth/denoise.h"
+
+#define LENGTH 24
+
+static const stn_denoiser_shape small = {.channels = 4,
+                                         .classes = {7, 6, 5, 3},
+                                         .seen = {false, true, false, false},
+                                         .labels = 2,
+                                         .block = 4,
+                                         .window = 8,
+                                         .layers = 2,
+                                         .coarse_layers = 1,
+                                         .d = 16,
+                                         .heads = 2,
+                                         .ff = 16};
+
+typedef struct sample {
+    uint16_t value[4][LENGTH];
+    float weight[LENGTH];
+    stn_denoiser_window window;
+} sample;
+
+static void make_sample(sample *s, uint64_t seed) {
+    stn_rng rng;
+    stn_rng_init(&rng, seed);
+    s->window = (stn_denoiser_window){.length = LENGTH, .weight = s->weight, .label = 1};
+    for (uint32_t c = 0; c < 4; c++) {
+        s->window.value[c] = s->value[c];
+        for (uint32_t i = 0; i < LENGTH; i++) {
+            s->value[c][i] = (uint16_t)stn_rng_below(&rng, small.classes[c]);
+        }
+    }
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        s->weight[i] = stn_rng_double(&rng) < 0.5 ? 0 : 1.5f;
+    }
+    s->weight[9] = 1;
+}
+
+static double total(stn_denoiser *n, stn_denoiser_tape *t, const sample *s) {
+    stn_err err = {0};
+    double loss[4] = {0};
+    assert_int_equal(stn_denoiser_loss(n, t, &s->window, false, 1, loss, &err), STN_OK);
+    return loss[0] + loss[2] + loss[3];
+}
+
+static void the_way_back_is_the_derivative(void **state) {
+    (void)state;
+    stn_err err = {0};
+    stn_denoiser n;
+    stn_denoiser_tape *t;
+    sample s;
+    make_sample(&s, 3);
+    assert_int_equal(stn_denoiser_init(&n, &small, true, 4, &err), STN_OK);
+    assert_int_equal(stn_denoiser_tape_new(&t, &err), STN_OK);
+    double loss[4] = {0};
+    assert_int_equal(stn_denoiser_loss(&n, t, &s.window, true, 2, loss, &err), STN_OK);
+    for (size_t i = 0; i < n.params.tensor_count; i++) {
+        const stn_nn_tensor *tensor = &n.params.tensors[i];
+        size_t size = (size_t)tensor->rows * tensor->cols;
+        for (size_t j = 0; j < size; j += 1 + size / 23) {
+            float *x = &n.params.weight[tensor->offset + j], kept = *x, step = 1e-2f;
+            *x = kept + step;
+            double up = total(&n, t, &s);
+            *x = kept - step;
+            double down = total(&n, t, &s);
+            *x = kept;
+            double want = (up - down) / (2 * (double)step) / 2;
+            double got = n.params.gradient[tensor->offset + j];
+            if (!(fabs(got - want) <= 2e-2 * (1 + fabs(want)))) {
+                fail_msg("%s[%zu]: %g, central difference %g", tensor->name, j, got, want);
+            }
+        }
+    }
+    stn_denoiser_tape_free(t);
+    stn_denoiser_fini(&n);
+}
+
+/* Loss of a single masked event, as a function of one clean event elsewhere. */
+static double loss_of(stn_denoiser *n, stn_denoiser_tape *t, sample *s, uint32_t masked,
+                      uint32_t changed, uint16_t value) {
+    memset(s->weight, 0, sizeof s->weight);
+    s->weight[masked] = 1;
+    uint16_t kept = s->value[0][changed];
+    s->value[0][changed] = value;
+    double loss = total(n, t, s);
+    s->value[0][changed] = kept;
+    return loss;
+}
+
+static void a_block_sees_the_past_and_itself(void **state) {
+    (void)state;
+    stn_err err = {0};
+    stn_denoiser n;
+    stn_denoiser_tape *t;
+    sample s;
+    make_sample(&s, 3);
+    assert_int_equal(stn_denoiser_init(&n, &small, true, 4, &err), STN_OK);
+    assert_int_equal(stn_denoiser_tape_new(&t, &err), STN_OK);
+    uint32_t masked = 18; /* block 4: 16 .. 19; window 8 .. 15; the coarse path sees 0 .. 15 */
+    static const struct {
+        uint32_t changed;
+        bool seen;
+    } cases[] = {{0, true},  {9, true},   {15, true}, {16, true},
+                 {19, true}, {20, false}, {23, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double a = loss_of(&n, t, &s, masked, cases[i].changed, 1);
+        double b = loss_of(&n, t, &s, masked, cases[i].changed, 2);
+        assert_true((fabs(a - b) > 1e-9) == cases[i].seen);
+    }
+    stn_denoiser_tape_free(t);
+    stn_denoiser_fini(&n);
+}
+
+/* A periodic stream: the loss falls to nearly nothing. */
+static void it_learns_a_cycle(void **state) {
+    (void)state;
+    stn_err err = {0};
+    stn_denoiser n;
+    stn_denoiser_tape *t;
+    sample s;
+    make_sample(&s, 3);
+    for (uint32_t i = 0; i < LENGTH; i++) {
+        s.value[0][i] = (uint16_t)(i % 6);
+        s.value[1][i] = (uint16_t)(i % 6 == 2 ? 4 : 1);
+        s.value[2][i] = (uint16_t)(i % 3);
+        s.value[3][i] = (uint16_t)(i % 2);
+    }
+    assert_int_equal(stn_denoiser_init(&n, &small, true, 4, &err), STN_OK);
+    assert_int_equal(stn_denoiser_tape_new(&t, &err), STN_OK);
+    stn_nn_optimizer o = {.rate = 5e-3f,
+                          .beta1 = 0.9f,
+                          .beta2 = 0.98f,
+                          .epsilon = 1e-8f,
+                          .clip = 1,
+                          .ema = 0.9f,
+                          .warmup = 5,
+                          .total = 120};
+    stn_rng rng;
+    stn_rng_init(&rng, 1);
+    double first = 0, last = 0;
+    for (int step = 0; step < 120; step++) {
+        double loss[4] = {0}, masked = 0;
+        for (uint32_t i = 0; i < LENGTH; i++) {
+            s.weight[i] = stn_rng_double(&rng) < 0.5 ? 0 : 1;
+            masked += s.weight[i];
+        }
+        assert_int_equal(stn_denoiser_loss(&n, t, &s.window, true, masked + 1, loss, &err), STN_OK);
+        assert_true(stn_nn_step(&o, &n.params, n.kernels) > 0);
+        last = (loss[0] + loss[2] + loss[3]) / (masked + 1);
+        first = step ? first : last;
+    }
+    assert_true(first > 3);
+    assert_true(last < 0.3);
+    stn_denoiser_tape_free(t);
+    stn_denoiser_fini(&n);
+}
+
+/* Block after block with rings gives the logits of the training pass: the same loss. */
+static void running_equals_training(void **state) {
+    (void)state;
+    stn_err err = {0};
+    stn_denoiser n;
+    stn_denoiser_tape *t;
+    stn_denoise *run;
+    sample s;
+    make_sample(&s, 3);
+    assert_int_equal(stn_denoiser_init(&n, &small, true, 4, &err), STN_OK);
+    assert_int_equal(stn_denoiser_tape_new(&t, &err), STN_OK);
+    assert_int_equal(stn_denoise_new(&run, &n, LENGTH, &err), STN_OK);
+    double want[4] = {0}, got[4] = {0};
+    assert_int_equal(stn_denoiser_loss(&n, t, &s.window, false, 1, want, &err), STN_OK);
+    for (uint32_t at = 0; at < LENGTH; at += small.block) {
+        const uint16_t *value[4] = {s.value[0] + at, s.value[1] + at, s.value[2] + at,
+                                    s.value[3] + at};
+        bool masked[4];
+        for (uint32_t i = 0; i < 4; i++) {
+            masked[i] = s.weight[at + i] != 0;
+        }
+        stn_denoise_look(run, value, masked, 1);
+        for (uint32_t i = 0; i < 4; i++) {
+            uint16_t given[4] = {value[0][i], value[1][i], value[2][i], value[3][i]};
+            for (uint32_t c = 0; masked[i] && c < 4; c++) {
+                if (small.seen[c]) {
+                    continue;
+                }
+                uint32_t target = given[c];
+                got[c] += n.kernels->cross_entropy(1, small.classes[c],
+                                                   stn_denoise_logits(run, i, c, given), &target,
+                                                   &s.weight[at + i], NULL);
+            }
+        }
+        stn_denoise_commit(run, value, 1);
+    }
+    for (uint32_t c = 0; c < 4; c++) {
+        assert_true(fabs(got[c] - want[c]) < 1e-3 * (1 + want[c]));
+    }
+    stn_denoise_free(run);
+    stn_denoiser_tape_free(t);
+    stn_denoiser_fini(&n);
+}
+
+static void impossible_shapes_are_refused(void **state) {
+    (void)state;
+    stn_err err = {0};
+    stn_denoiser n;
+    stn_denoiser_shape s = small;
+    s.heads = 3;
+    assert_int_equal(stn_denoiser_init(&n, &s, false, 1, &err), STN_ERANGE);
+    s = small;
+    s.window = 6;
+    assert_int_equal(stn_denoiser_init(&n, &s, false, 1, &err), STN_ERANGE);
+    s = small;
+    s.classes[1] = 0;
+    assert_int_equal(stn_denoiser_init(&n, &s, false, 1, &err), STN_ERANGE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_way_back_is_the_derivative),
+        cmocka_unit_test(a_block_sees_the_past_and_itself),
+        cmocka_unit_test(it_learns_a_cycle),
+        cmocka_unit_test(running_equals_training),
+        cmocka_unit_test(impossible_shapes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
