@@ -33,10 +33,11 @@ static void errors_say_line_and_cause(void **state) {
     static const struct {
         const char *text, *want;
     } rows[] = {
-        {"", "my.rules: line 0: the text is empty"},
+        {"", "my.rules: line 1: the text is empty"},
         {"\n# only a comment\n", "the text is empty"},
         {"rule r\n", "line 1: found \"rule\", expected \"standin-rules 1\""},
-        {"standin-rules 2\n", "line 1: found \"standin-rules\""},
+        {"standin-rules 2\n", "found \"standin-rules 2\", expected \"standin-rules 1\""},
+        {"standin-rules\n", "line 1: found \"standin-rules\", expected"},
         {HEAD "states a\n", "line 2: found \"states\", expected \"rule NAME\""},
         {HEAD "rule\n", "line 2: the line ends where the name of the rule was expected"},
         {HEAD "rule a b\n", "found \"b\", expected the end of the line"},
@@ -83,6 +84,11 @@ static void errors_say_line_and_cause(void **state) {
         {KEYED "on x within a\n", "within needs a rule with frames"},
         {KEYED "on x where a|b|c|d|e == 1\n", "expected 1 to 4 field names"},
         {KEYED "frame f a b\n", "a rule with frames has no other states"},
+        {RULE "key cpu\nframe f a b\nstates c\n", "a rule with frames has no other states"},
+        {RULE "key cpu\nregisters c\nframe f a b\n", "a rule with frames has no registers"},
+        {RULE "key block by a b\non x\nkey cpu\n", "line 5: rule r has a key already"},
+        {KEYED "on x where f < \"t\"\n", "a text in quotes takes part in == != in"},
+        {KEYED "on x if x - \"t\" == 3\n", "a text in quotes takes part in == != in"},
         {KEYED "follow a b\n", "expected: follow TYPE after TYPE"},
         {KEYED "delta a b\n", "a range LOW..HIGH"},
         {RULE "key block by dev\non x by a b\n", "the key of rule r has 1 parts"},

@@ -171,6 +171,9 @@ static stn_status line_support(stn_parser *parser) {
 
 static stn_status line_states(stn_parser *parser) {
     const stn_token *word;
+    if (parser->rule->framed) {
+        return stn_parser_fail(parser, "a rule with frames has no other states");
+    }
     stn_status status = stn_parser_word(parser, "a state", &word);
     while (!status) {
         status = stn_parser_state(parser, word->text);
@@ -258,6 +261,9 @@ static stn_status line_key(stn_parser *parser) {
     stn_status status = stn_parser_word(parser, "a kind of key", &word);
     if (status) {
         return status;
+    }
+    if (rule->domain != UINT32_MAX) { /* transitions already read have the parts of the first */
+        return stn_parser_fail(parser, "rule %s has a key already", rule->info.name);
     }
     rule->part_count = default_parts(word->text, rule->parts);
     if (stn_parser_at(parser, "by")) {
@@ -420,6 +426,17 @@ static stn_status open_rule(stn_parser *parser) {
     return status ? status : text_line(parser, "");
 }
 
+static stn_status read_header(stn_parser *parser) {
+    const stn_tokens *tokens = &parser->tokens;
+    bool named = stn_parser_at(parser, "standin-rules");
+    if (named && tokens->count == 2 && !strcmp(tokens->items[1].text, "1")) {
+        return STN_OK;
+    }
+    return stn_parser_fail(parser, "found \"%s%s%s\", expected \"standin-rules 1\"",
+                           tokens->items[0].text, named && tokens->count > 1 ? " " : "",
+                           named && tokens->count > 1 ? tokens->items[1].text : "");
+}
+
 static stn_status read_line(stn_parser *parser, const char *line, size_t size, bool *headed) {
     stn_err err = {0};
     stn_status status = stn_lex_line(&parser->tokens, &parser->rules->arena, line, size, &err);
@@ -432,11 +449,8 @@ static stn_status read_line(stn_parser *parser, const char *line, size_t size, b
         return STN_OK;
     }
     if (!*headed) {
-        *headed = parser->tokens.count == 2 && stn_parser_at(parser, "standin-rules") &&
-                  !strcmp(parser->tokens.items[1].text, "1");
-        return *headed ? STN_OK
-                       : stn_parser_fail(parser, "found \"%s\", expected \"standin-rules 1\"",
-                                         parser->tokens.items[0].text);
+        *headed = true;
+        return read_header(parser);
     }
     if (stn_parser_at(parser, "rule")) {
         status = close_rule(parser);
@@ -463,6 +477,7 @@ static stn_status read_all(stn_parser *parser, const char *text, size_t size) {
         at += length + 1;
     }
     if (!headed) {
+        parser->line += !parser->line; /* lines are counted from 1, in a text without any too */
         return stn_parser_fail(parser, "the text is empty, expected \"standin-rules 1\"");
     }
     return close_rule(parser);

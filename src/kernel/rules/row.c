@@ -240,6 +240,20 @@ static stn_status compare_of(stn_parser *parser, stn_cond *cond) {
                            word->text);
 }
 
+static bool is_text(const stn_operand *operand) {
+    return operand->kind == STN_OPERAND_CONST && stn_value_is_text(operand->value);
+}
+
+/* A text is equal or not; it is neither more nor less than another and has no bits. */
+static stn_status check_texts(stn_parser *parser, const stn_cond *cond) {
+    bool orders = cond->compare >= STN_COMPARE_LT && cond->compare <= STN_COMPARE_NOMASK;
+    if ((cond->subtracts && is_text(&cond->minus)) ||
+        (orders && (is_text(&cond->left) || is_text(&cond->right)))) {
+        return stn_parser_fail(parser, "a text in quotes takes part in == != in, not in");
+    }
+    return STN_OK;
+}
+
 static stn_status condition(stn_parser *parser, stn_cond *cond) {
     *cond = (stn_cond){0};
     stn_status status = next_operand(parser, &cond->left);
@@ -251,10 +265,9 @@ static stn_status condition(stn_parser *parser, stn_cond *cond) {
     if (status || (status = compare_of(parser, cond))) {
         return status;
     }
-    if (cond->compare == STN_COMPARE_IN || cond->compare == STN_COMPARE_NOT_IN) {
-        return value_set(parser, cond);
-    }
-    if ((status = next_operand(parser, &cond->right)) || !stn_parser_at(parser, "+")) {
+    bool in = cond->compare == STN_COMPARE_IN || cond->compare == STN_COMPARE_NOT_IN;
+    status = in ? value_set(parser, cond) : next_operand(parser, &cond->right);
+    if (status || (status = check_texts(parser, cond)) || in || !stn_parser_at(parser, "+")) {
         return status;
     }
     parser->at++;

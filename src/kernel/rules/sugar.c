@@ -271,6 +271,9 @@ static stn_status frame(stn_parser *parser, buffer *out) {
     if (!parser->rule->framed && parser->state_count > 1) {
         return stn_parser_fail(parser, "a rule with frames has no other states");
     }
+    if (parser->rule->register_count) { /* the stack of frames lies where registers would */
+        return stn_parser_fail(parser, "a rule with frames has no registers");
+    }
     parser->rule->framed = true;
     if ((status = stn_parser_state(parser, "none")) ||
         (status = stn_parser_state(parser, name->text))) {
