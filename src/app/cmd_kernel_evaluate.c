@@ -97,6 +97,20 @@ static stn_status guard(stn_app *app, const evaluate_args *args, stn_err *err) {
     return STN_OK;
 }
 
+/* Judged by runs that it has seen, a generator that copies looks like one that is good. */
+static void note_seen(stn_app *app, const evaluate_args *args) {
+    for (size_t i = 0; i < args->real.count; i++) {
+        for (size_t j = 0; j < args->train.count; j++) {
+            if (stn_inputs_same(args->real.items[i], args->train.items[j])) {
+                fprintf(app->notes,
+                        "standin kernel evaluate: note: %s is with --train and with --real; what "
+                        "a generator has seen shows neither that it is useful nor original\n",
+                        args->real.items[i]);
+            }
+        }
+    }
+}
+
 static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     const evaluate_args *args = arguments;
     stn_catalog *catalog = NULL;
@@ -113,6 +127,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
         status = load(app, args, &sides, catalog, err);
     }
     if (status == STN_OK) {
+        note_seen(app, args);
         status = judge(app, args, &sides, rules, catalog, err);
     }
     stn_traces_fini(&sides.train);

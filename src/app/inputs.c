@@ -246,14 +246,18 @@ static bool within(const char *inner, const char *outer) {
     return strncmp(inner, outer, size) == 0 && (inner[size] == '\0' || inner[size] == '/');
 }
 
+bool stn_inputs_same(const char *a, const char *b) {
+    struct stat first;
+    struct stat second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 stn_status stn_inputs_guard(stn_app *app, const char *in, const char *out, stn_err *err) {
     if (stn_is_stdout(out)) {
         return STN_OK;
     }
-    struct stat a;
-    struct stat b;
-    bool same =
-        stat(in, &a) == 0 && stat(out, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    bool same = stn_inputs_same(in, out);
     char in_path[PATH_MAX];
     char out_path[PATH_MAX];
     if (!same && absolute(in, in_path) && absolute(out, out_path)) {

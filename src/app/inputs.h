@@ -58,6 +58,9 @@ stn_status stn_inputs_rules(stn_rules **out, const stn_texts *files, const stn_t
 stn_status stn_inputs_guard(stn_app *app, const char *in, const char *out,
                             stn_err *err) STN_MUST_USE;
 
+/** Are these the same file or folder, whatever each is called? */
+bool stn_inputs_same(const char *a, const char *b);
+
 /** Is @p path standard output? Then figures go to the notes. */
 bool stn_is_stdout(const char *path);
 

@@ -91,3 +91,14 @@ figure() {
     echo "$output"
     [ "$status" = 0 ]
 }
+
+@test "evaluate says when the held-out run is one of the training runs" {
+    ln -sf "$RUNS/backup.run1.txt.zst" "$BATS_TEST_TMPDIR/other_name.txt.zst"
+    run "$STANDIN" kernel evaluate --quiet --train "$RUNS/backup.run1.txt.zst" \
+        --real "$BATS_TEST_TMPDIR/other_name.txt.zst" --synthetic "$RUNS/backup.run2.txt.zst"
+    [ "$status" = 0 ]
+    [[ "$output" == *"other_name.txt.zst is with --train and with --real"* ]]
+    run "$STANDIN" kernel evaluate --quiet --train "$RUNS/backup.run1.txt.zst" \
+        --real "$RUNS/backup.run3.txt.zst" --synthetic "$RUNS/backup.run2.txt.zst"
+    [ "$output" = "" ]
+}
