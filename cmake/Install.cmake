@@ -13,6 +13,10 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.m
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 string(JOIN " " STN_PC_REQUIRES ${STN_PKG_MODULES})
+# Seen from where standin.pc lies, so that it holds for any --prefix and after a move.
+file(RELATIVE_PATH STN_PC_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" STN_PC_UP "${STN_PC_UP}")
+set(STN_PC_PREFIX "\${pcfiledir}/${STN_PC_UP}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/standin.pc.in"
                "${PROJECT_BINARY_DIR}/standin.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/standin.pc"
