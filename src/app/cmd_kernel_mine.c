@@ -5,6 +5,7 @@
 #include "app/emit.h"
 #include "app/inputs.h"
 #include "app/progress.h"
+#include "app/value.h"
 #include "core/data/outfile.h"
 
 typedef struct mine_args {
@@ -59,8 +60,10 @@ static stn_status mine(stn_app *app, const mine_args *args, const stn_traces *tr
                                          (int)stn_rules_count(rules), "seconds", seconds),
                                err);
     } else if (status == STN_OK && !args->common.quiet) {
-        fprintf(to, "%u rules from %llu events in %zu traces, %.2f s\n", stn_rules_count(rules),
-                (unsigned long long)events, traces->count, seconds);
+        char grouped[32];
+        fprintf(to, "%u rules from %s events in %zu trace%s, %.2f s\n", stn_rules_count(rules),
+                stn_value_grouped(events, grouped), traces->count, traces->count == 1 ? "" : "s",
+                seconds);
     }
     stn_rules_free(rules);
     return status;

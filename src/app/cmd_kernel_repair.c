@@ -170,10 +170,11 @@ const stn_command stn_cmd_kernel_repair = {
     .shared = STN_SHARED_JSON | STN_SHARED_QUIET | STN_SHARED_SEED | STN_SHARED_FILTER,
     .options = options,
     .args_size = sizeof(repair_args),
-    .examples = (const stn_example[]){{"Mend what is left of a trace without its wake-ups",
-                                       "standin kernel convert --event '[!s]*,sched_switch,sys_*' "
-                                       "examples/backup.run3.txt.zst part.ctf\n"
-                                       "standin kernel repair part.ctf -o whole.ctf"},
-                                      {NULL, NULL}},
+    .examples =
+        (const stn_example[]){{"Leave the wake-ups out of a trace",
+                               "standin kernel convert --event '[!s]*,sched_switch,sys_*' "
+                               "examples/backup.run3.txt.zst part.ctf"},
+                              {"Mend what is left", "standin kernel repair part.ctf -o whole.ctf"},
+                              {NULL, NULL}},
     .run = run,
 };

@@ -45,7 +45,9 @@ void stn_markdown_command(FILE *out, const stn_command *command) {
         fputs("\n## Examples\n", out);
     }
     for (; example && example->command; example++) {
-        fprintf(out, "\n%s:\n\n```sh\n%s\n```\n", example->what, example->command);
+        bool asks = example->what[strlen(example->what) - 1] == '?';
+        fprintf(out, "\n%s%s\n\n```sh\n%s\n```\n", example->what, asks ? "" : ":",
+                example->command);
     }
 }
 
