@@ -234,7 +234,8 @@ static int bad_metadata(void) {
     static const char *const rows[][2] = {
         {"", "metadata: the file is empty (0 bytes)"},
         {"hello", "metadata: begins neither with the magic"},
-        {"/* CTF 1.8 */ trace {", "libbabeltrace2 does not understand the metadata: "},
+        {"/* CTF 1.8 */ trace {",
+         "libbabeltrace2 does not understand the metadata or a stream's beginning: "},
         {"/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = xx; };", "libbabeltrace2"},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {

@@ -234,7 +234,8 @@ static stn_status add_source(ctf_reader *reader, const bt_component_class_source
                                              BT_LOGGING_LEVEL_NONE,
                                              &source) != BT_GRAPH_ADD_COMPONENT_STATUS_OK ||
                !connect_source(reader, source)) {
-        status = library_error(err, "libbabeltrace2 does not understand the metadata");
+        status = library_error(
+            err, "libbabeltrace2 does not understand the metadata or a stream's beginning");
         if (reader->folder_count > 1) {
             status = stn_err_prepend(err, status, "%s", reader->folders[index]);
         }
