@@ -93,7 +93,7 @@ step_words() {
     return $bad
 }
 
-# Relative links of the pages lead somewhere.
+# Relative links of the pages lead somewhere, and docs/README.md leads to every page.
 step_links() {
     local bad=0 page link
     while IFS=: read -r page link; do
@@ -103,6 +103,10 @@ step_links() {
         [ -z "$link" ] || [ -e "$(dirname "$page")/$link" ] ||
             { echo "$page: link to $link, which is not there"; bad=1; }
     done < <(git grep -oIE '\]\([^)# ]+(#[^) ]*)?\)' -- '*.md' | grep -vE '\]\((https?|mailto):')
+    for page in docs/*.md docs/adr/*.md docs/formats/*.md; do
+        [ "$page" = docs/README.md ] || grep -qF "](${page#docs/})" docs/README.md ||
+            { echo "docs/README.md: does not lead to $page"; bad=1; }
+    done
     return $bad
 }
 
