@@ -93,6 +93,13 @@ keys() {
         [[ "$output" == *"$model"* ]] || { echo "$model: $output"; return 1; }
         [ ! -e bad.csv ]
     done
+    # Another version; a byte of the head that means nothing yet.
+    for at in 8 12; do
+        cp m.stn head.stn
+        printf '\x07' | dd of=head.stn bs=1 seek=$at conv=notrunc status=none
+        run standin kernel generate head.stn -n 10 -o bad.csv
+        [ "$status" = 1 ] && [ ! -e bad.csv ] || { echo "byte $at: $status"; return 1; }
+    done
     # One bit in the middle.
     cp m.stn flipped.stn
     printf '\x5a' | dd of=flipped.stn bs=1 seek=$(($(stat -c %s m.stn) / 2)) conv=notrunc status=none

@@ -129,7 +129,7 @@ static stn_status check_head(const uint8_t *bytes, size_t size, stn_err *err) {
                            "not a model: the file does not begin with \"STNMODEL\"");
     }
     uint32_t version = stn_cursor_u32(&head);
-    stn_cursor_u32(&head);
+    uint32_t zero = stn_cursor_u32(&head);
     uint64_t payload = stn_cursor_u64(&head);
     uint64_t hash = stn_cursor_u64(&head);
     if (head.failed) {
@@ -139,6 +139,10 @@ static stn_status check_head(const uint8_t *bytes, size_t size, stn_err *err) {
     if (version != VERSION) {
         return stn_err_set(err, STN_EFORMAT, "model format version %u, this version reads %d",
                            version, VERSION);
+    }
+    if (zero) {
+        return stn_err_set(err, STN_EFORMAT, "the model is damaged: %u at byte 12, expected 0",
+                           zero);
     }
     if (payload != size - HEAD_SIZE) {
         return stn_err_set(err, STN_EFORMAT, "the model is %s: %zu bytes, its head says %llu",
