@@ -9,6 +9,7 @@
 enum {
     TRIES = 4,
     TRUST = 6,
+    BASE_FROM = 2, /* refusals after which values are drawn without their source, */
     COPY_FROM = 4, /* refusals after which numbers repeat what tells about them, */
     ZERO_FROM = 6, /* … and after which they are 0 */
     TID_WRAP = 4194304,
@@ -30,13 +31,14 @@ typedef struct drawing {
 uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source, bool idle,
                               stn_val told, uint64_t *out) {
     uint64_t hash = stn_chain_mix(STN_TABLE_VALUE * 0x9e3779b97f4a7c15u,
-                                  (uint64_t)type << 8 | field | (uint64_t)idle << 32);
+                                  (uint64_t)type << 8 | field);
     out[0] = hash;
+    out[1] = stn_chain_mix(hash, idle);
     if (source->kind == STN_SOURCE_NONE) {
-        return 1;
+        return 2;
     }
-    out[1] = stn_chain_mix(hash, stn_val_word(told));
-    return 2;
+    out[2] = stn_chain_mix(out[1], stn_val_word(told));
+    return STN_VALUE_RUNGS;
 }
 
 static stn_val binned(const drawing *d, uint32_t bin, uint8_t kind) {
@@ -48,15 +50,16 @@ static stn_val binned(const drawing *d, uint32_t bin, uint8_t kind) {
 static stn_val draw_value(drawing *d, uint16_t field) {
     const stn_attr_field *how = &d->attr->fields[(size_t)d->draft->type * STN_VFIELD_MAX + field];
     stn_val told = stn_source_value(d->world, &how->source, d->draft, &d->subject, field);
-    if (d->attempt >= COPY_FROM && told.kind <= STN_FIELD_HEX && how->kind <= STN_FIELD_HEX &&
+    if (d->attempt >= COPY_FROM && d->type->partner != STN_PARTNER_NONE && told.kind <= STN_FIELD_HEX && how->kind <= STN_FIELD_HEX &&
         d->draft->vals[field].kind != STN_FIELD_STR) {
         return (stn_val){.v = d->attempt < ZERO_FROM ? told.v : 0, .kind = how->kind};
     }
-    uint64_t rungs[2];
+    uint64_t rungs[STN_VALUE_RUNGS];
     uint32_t count =
         stn_attr_value_rungs(d->draft->type, field, &how->source, d->draft->tid == 0, told, rungs);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t symbol = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+        uint32_t known = d->attempt < BASE_FROM || count < 2 ? count : 2;
+        uint32_t symbol = stn_chain_draw(&d->attr->chain, rungs, known, TRUST, d->rng);
         if (symbol == STN_VALUE_COPY && told.kind != STN_VAL_NONE) {
             told.kind = told.kind == STN_FIELD_STR ? STN_FIELD_STR : how->kind;
             return told;
@@ -90,6 +93,13 @@ static int32_t fresh_tid(stn_world *world) {
     return tid;
 }
 
+/* Whoever is ready must run at last, and who is being woken must be awake at last, whatever
+ * the name. */
+static bool must_find(const drawing *d, uint16_t field) {
+    return d->type->fields[field].means == STN_MEANS_NEXT || d->type->role == STN_ROLE_WAKEUP ||
+           d->type->role == STN_ROLE_WAKEUP_NEW;
+}
+
 static uint32_t from_list(drawing *d, uint16_t field, uint32_t relation) {
     stn_age age = d->attr->fields[(size_t)d->draft->type * STN_VFIELD_MAX + field].age;
     uint64_t rungs[3];
@@ -99,15 +109,19 @@ static uint32_t from_list(drawing *d, uint16_t field, uint32_t relation) {
     rank = rank == STN_CHAIN_NONE ? 0 : rank;
     count = stn_pick_rungs(d->world, STN_TABLE_COMM, d->draft, field, relation, d->subject.current,
                            rungs);
+    bool any = must_find(d, field);
     for (int i = 0; i < TRIES; i++) {
         uint32_t comm = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
-        comm = i + 1 < TRIES && comm != STN_CHAIN_NONE ? comm : STN_WORLD_NONE;
+        if (comm == STN_CHAIN_NONE) {
+            break;
+        }
         uint32_t found = stn_pick_thread(d->world, relation, d->draft->cpu, comm, rank, age);
-        if (found != STN_WORLD_NONE || comm == STN_WORLD_NONE) {
+        if (found != STN_WORLD_NONE) {
             return found;
         }
     }
-    return STN_WORLD_NONE;
+    return any ? stn_pick_thread(d->world, relation, d->draft->cpu, STN_WORLD_NONE, rank, age)
+               : STN_WORLD_NONE;
 }
 
 /* Index of the thread that the relation means; STN_WORLD_NONE if there is none. */
@@ -161,9 +175,9 @@ static bool take_thread(drawing *d, uint16_t field, uint32_t relation) {
 
 static bool draw_thread(drawing *d, uint16_t field) {
     uint64_t rungs[3];
-    bool ready = stn_world_list(d->world, d->draft->cpu, STN_THREAD_READY)->count > 0;
+    uint64_t word = stn_pick_word(d->world, d->draft);
     uint32_t count =
-        stn_pick_rungs(d->world, STN_TABLE_PICK, d->draft, field, ready, d->subject.current, rungs);
+        stn_pick_rungs(d->world, STN_TABLE_PICK, d->draft, field, word, d->subject.current, rungs);
     for (int i = 0; i < TRIES; i++) {
         uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
         if (relation == STN_PICK_LITERAL) {
@@ -180,9 +194,10 @@ static bool draw_thread(drawing *d, uint16_t field) {
             return true;
         }
     }
-    /* none of those is there: the most usual that is */
+    /* none of those is there; if somebody must be, then by the most usual relation */
     const stn_chain_node *node = stn_chain_find(&d->attr->chain, rungs[0]);
-    for (uint32_t i = 0; node && i < node->count; i++) {
+    bool must = must_find(d, field);
+    for (uint32_t i = 0; must && node && i < node->count; i++) {
         uint32_t relation = d->attr->chain.nexts[node->first + i].symbol;
         if (relation < STN_PICK_SYMBOLS && relation != STN_PICK_LITERAL &&
             relation != STN_PICK_FRESH && take_thread(d, field, relation)) {
@@ -260,11 +275,29 @@ static void draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
     draw_fresh(d, key);
 }
 
+/* A key of few values: the value itself is drawn, the instance follows. */
+static void draw_key_value(drawing *d, const stn_type_key *key) {
+    stn_val parts[STN_KEY_FIELDS];
+    for (uint8_t j = 0; j < key->field_count; j++) {
+        parts[j] = d->draft->vals[key->fields[j]] = draw_value(d, key->fields[j]);
+    }
+    uint32_t scope =
+        stn_instance_scope(d->world, key->domain, d->draft->cpu, d->subject.current);
+    uint32_t index =
+        stn_instance_find(d->world, key->domain, scope, parts, key->field_count);
+    d->subject.instance = d->subject.instance == STN_WORLD_NONE ? index : d->subject.instance;
+}
+
 /* ---- events ------------------------------------------------------------------------ */
 
 static bool draw_named(drawing *d) {
     for (uint16_t i = 0; i < d->type->field_count; i++) {
         d->draft->vals[i] = (stn_val){.kind = STN_VAL_NONE};
+    }
+    if (d->type->role == STN_ROLE_SWITCH && d->type->state_field >= 0) {
+        /* who comes depends on how the other leaves */
+        uint16_t state = (uint16_t)d->type->state_field;
+        d->draft->vals[state] = draw_value(d, state);
     }
     for (uint16_t i = 0; i < d->type->field_count; i++) {
         switch (d->type->fields[i].means) {
@@ -284,7 +317,15 @@ static bool draw_named(drawing *d) {
     }
     const stn_type_keys *keys = &d->attr->domains->types[d->draft->type];
     for (uint8_t k = 0; k < keys->count; k++) {
-        draw_key(d, k, &keys->keys[k]);
+        if (d->attr->key_age[d->draft->type][k] == STN_KEY_BY_VALUE) {
+            draw_key_value(d, &keys->keys[k]);
+        } else {
+            draw_key(d, k, &keys->keys[k]);
+        }
+        if (d->type->frame == STN_FRAME_PUSH && d->subject.instance != STN_WORLD_NONE &&
+            d->world->instances[d->subject.instance].open) {
+            return false; /* it is being handled already */
+        }
     }
     return true;
 }
@@ -295,7 +336,9 @@ static void draw_rest(drawing *d) {
         uint32_t comm = STN_WORLD_NONE;
         switch (d->type->fields[i].means) {
         case STN_MEANS_VALUE:
-            d->draft->vals[i] = draw_value(d, i);
+            if (d->type->role != STN_ROLE_SWITCH || i != d->type->state_field) {
+                d->draft->vals[i] = draw_value(d, i);
+            }
             break;
         case STN_MEANS_NEW_COMM:
             d->draft->vals[i] = draw_value(d, i);
@@ -332,6 +375,17 @@ static bool leaves_rightly(const drawing *d) {
     return leaves != STN_LEAVES_GONE || current->exiting;
 }
 
+/* A workload goes on: the last thread of a name that was always there does not end. */
+static bool may_end(const drawing *d) {
+    uint32_t comm = d->world->threads[d->subject.current].comm;
+    for (uint32_t i = 0; i < d->attr->floor_count; i++) {
+        if (d->attr->floors[i].comm == comm) {
+            return stn_world_named(d->world, comm) > d->attr->floors[i].count;
+        }
+    }
+    return true;
+}
+
 bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, stn_draft *draft,
                       stn_rng *rng) {
     uint32_t current = world->cpus[draft->cpu].thread;
@@ -346,7 +400,8 @@ bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, 
     draft->tid = world->threads[current].tid;
     draft->comm = world->threads[current].comm;
     draft->val_count = d.type->field_count;
-    if (!draw_named(&d)) {
+    bool ends = d.type->role == STN_ROLE_EXIT || d.type->role == STN_ROLE_RENAME;
+    if ((ends && !may_end(&d)) || !draw_named(&d)) {
         return false;
     }
     draw_rest(&d);
@@ -354,22 +409,11 @@ bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, 
 }
 
 stn_status stn_attr_begin(const stn_attr *attr, stn_world *world, stn_rng *rng) {
-    const stn_start *start = &attr->starts[stn_rng_below(rng, attr->start_count)];
-    for (size_t i = 0; i < start->count; i++) {
-        const stn_start_thread *from = &start->threads[i];
-        uint16_t cpu = from->cpu < world->cpu_count ? from->cpu : 0;
-        uint32_t index = stn_world_meet(world, from->tid, from->comm, cpu);
-        if (index == STN_WORLD_NONE) {
-            return STN_ENOMEM;
-        }
-        if (from->running && world->cpus[cpu].thread == STN_WORLD_NONE) {
-            stn_world_place(world, cpu, index);
-        }
+    if (attr->start_count > 0) {
+        return stn_start_restore(&attr->starts[stn_rng_below(rng, attr->start_count)], world);
     }
     for (uint16_t i = 0; i < world->cpu_count; i++) {
-        if (world->cpus[i].thread == STN_WORLD_NONE) {
-            stn_world_place(world, i, i); /* the idle thread */
-        }
+        stn_world_place(world, i, i); /* the idle thread */
     }
     return STN_OK;
 }
@@ -380,9 +424,10 @@ uint64_t stn_attr_parameters(const stn_attr *attr) {
 
 void stn_attr_fini(stn_attr *attr) {
     for (uint32_t i = 0; i < attr->start_count; i++) {
-        stn_free(attr->starts[i].threads);
+        stn_start_fini(&attr->starts[i]);
     }
     stn_free(attr->starts);
+    stn_free(attr->floors);
     stn_free(attr->slots.of);
     stn_free(attr->fields);
     stn_free(attr->key_age);

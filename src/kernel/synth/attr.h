@@ -12,6 +12,7 @@
 
 #include "kernel/synth/chain.h"
 #include "kernel/synth/source.h"
+#include "kernel/synth/start.h"
 #include "kernel/synth/step.h"
 #include "kernel/synth/walk.h"
 
@@ -21,6 +22,7 @@ typedef enum stn_age {
     STN_AGE_OLDEST,     /**< from the one not touched for longest */
     STN_AGE_DUE,        /**< from the one that is due first (instances only) */
     STN_AGES,
+    STN_KEY_BY_VALUE = STN_AGES, /**< the value says more than state and age: drawn as such */
 } stn_age;
 
 typedef struct stn_attr_field {
@@ -35,37 +37,27 @@ enum {
     STN_VALUE_COPY = 0,
     STN_VALUE_BIN = 1,
     STN_VALUE_EXACT = STN_VALUE_BIN + 2 * STN_STEP_SYMBOLS,
+    STN_VALUE_RUNGS = 3,
 };
-
-/** Threads that a training run began with. */
-typedef struct stn_start_thread {
-    int32_t tid;
-    uint32_t comm; /**< text id */
-    uint16_t cpu;  /**< where it was seen first */
-    bool running;  /**< it was running there when the run began */
-} stn_start_thread;
-
-typedef struct stn_start {
-    stn_start_thread *threads;
-    size_t count, capacity;
-} stn_start;
 
 typedef struct stn_attr {
     const stn_vocab *vocab;     /**< borrowed */
     const stn_domains *domains; /**< borrowed */
     stn_slots slots;
     stn_attr_field *fields;            /**< [type_count][STN_VFIELD_MAX] */
-    uint8_t (*key_age)[STN_TYPE_KEYS]; /**< [type_count] stn_age of instances */
+    uint8_t (*key_age)[STN_TYPE_KEYS]; /**< [type_count] stn_age, or STN_KEY_BY_VALUE */
     stn_val *values;                   /**< values kept exactly */
     uint32_t value_count;
     stn_chain chain;   /**< all tables */
-    stn_start *starts; /**< [start_count] one for each run */
+    stn_start *starts; /**< [start_count] moments to begin from */
     uint32_t start_count;
+    stn_floor *floors; /**< [floor_count] names of which some thread was always alive */
+    uint32_t floor_count;
     uint16_t cpu_count;
     uint32_t thread_limit; /**< most threads alive at once in a training run */
 } stn_attr;
 
-/** Learn from @p runs, three walks. @return STN_OK; STN_ENOMEM, STN_EINTR */
+/** Learn from @p runs, two walks. @return STN_OK; STN_ENOMEM, STN_EINTR */
 stn_status stn_attr_learn(stn_attr *attr, stn_vocab *vocab, const stn_domains *domains,
                           stn_runs *runs, stn_err *err) STN_MUST_USE;
 void stn_attr_fini(stn_attr *attr);

@@ -11,14 +11,12 @@ static size_t field_slots(const stn_attr *attr) {
 static void put_starts(const stn_attr *attr, stn_blob *blob) {
     stn_blob_u32(blob, attr->start_count);
     for (uint32_t i = 0; i < attr->start_count; i++) {
-        stn_blob_u32(blob, (uint32_t)attr->starts[i].count);
-        for (size_t j = 0; j < attr->starts[i].count; j++) {
-            const stn_start_thread *thread = &attr->starts[i].threads[j];
-            stn_blob_u32(blob, (uint32_t)thread->tid);
-            stn_blob_u32(blob, thread->comm);
-            stn_blob_u16(blob, thread->cpu);
-            stn_blob_u8(blob, thread->running);
-        }
+        stn_start_put(&attr->starts[i], blob);
+    }
+    stn_blob_u32(blob, attr->floor_count);
+    for (uint32_t i = 0; i < attr->floor_count; i++) {
+        stn_blob_u32(blob, attr->floors[i].comm);
+        stn_blob_u32(blob, attr->floors[i].count);
     }
 }
 
@@ -73,7 +71,7 @@ static bool get_fields(stn_attr *attr, stn_cursor *cursor) {
         }
         for (int k = 0; k < STN_TYPE_KEYS; k++) {
             attr->key_age[t][k] = stn_cursor_u8(cursor);
-            if (attr->key_age[t][k] >= STN_AGES) {
+            if (attr->key_age[t][k] > STN_KEY_BY_VALUE) {
                 return false;
             }
         }
@@ -101,23 +99,17 @@ static stn_status get_values(stn_attr *attr, stn_cursor *cursor) {
     return cursor->failed ? STN_EFORMAT : STN_OK;
 }
 
-static stn_status get_start(stn_attr *attr, stn_start *start, stn_cursor *cursor) {
-    uint32_t count = stn_cursor_count(cursor, 11);
-    start->threads = stn_malloc(count * sizeof *start->threads);
-    if (!start->threads) {
+static stn_status get_floors(stn_attr *attr, stn_cursor *cursor) {
+    uint32_t count = stn_cursor_count(cursor, 8);
+    attr->floors = stn_malloc(count * sizeof *attr->floors);
+    if (!attr->floors) {
         return STN_ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
-        stn_start_thread *thread = &start->threads[i];
-        thread->tid = (int32_t)stn_cursor_u32(cursor);
-        thread->comm = stn_cursor_u32(cursor);
-        thread->cpu = stn_cursor_u16(cursor);
-        thread->running = stn_cursor_u8(cursor) != 0;
-        if (thread->tid < 0 || thread->comm >= attr->vocab->texts.count) {
-            return STN_EFORMAT;
-        }
+        attr->floors[i].comm = stn_cursor_u32(cursor);
+        attr->floors[i].count = stn_cursor_u32(cursor);
     }
-    start->count = count;
+    attr->floor_count = count;
     return cursor->failed ? STN_EFORMAT : STN_OK;
 }
 
@@ -133,9 +125,12 @@ static stn_status get_starts(stn_attr *attr, stn_cursor *cursor) {
     attr->start_count = count;
     stn_status status = STN_OK;
     for (uint32_t i = 0; i < count && status == STN_OK; i++) {
-        status = get_start(attr, &attr->starts[i], cursor);
+        status = stn_start_get(&attr->starts[i], cursor, attr->vocab, attr->domains);
+        if (status == STN_OK && attr->starts[i].cpu_count != attr->cpu_count) {
+            status = STN_EFORMAT;
+        }
     }
-    return status;
+    return status == STN_OK ? get_floors(attr, cursor) : status;
 }
 
 stn_status stn_attr_get(stn_attr *attr, stn_cursor *cursor, const stn_vocab *vocab,

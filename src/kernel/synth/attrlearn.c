@@ -16,7 +16,10 @@ enum {
     CANDIDATES = 32,
     SAMPLES = 1024,
     EXACT_ANY = 192,  /* distinct values of a field that are all kept exactly */
-    EXACT_SHARE = 400 /* beyond: those with at least 1/400 of its cases */
+    EXACT_SHARE = 400, /* beyond: those with at least 1/400 of its cases */
+    STARTS = 3,        /* moments of each run that are kept to begin from */
+    AGE_BITS = 3,      /* about, of an age that is not 0 */
+    FLOORS_EVERY = 512 /* events between two looks at who is there */
 };
 
 typedef struct sample {
@@ -32,6 +35,7 @@ typedef struct field_survey {
     uint64_t seen; /* cases so far */
     uint64_t distinct;
     uint64_t kinds[STN_FIELD_SEQ + 1];
+    double bits; /* of the sample, given the best source */
     uint64_t newest[STN_AGES], ages; /* cases with age 0, by way of counting */
 } field_survey;
 
@@ -46,7 +50,9 @@ typedef struct learner {
     stn_chain_builder cases;
     size_t value_capacity;
     uint64_t (*key_newest)[STN_TYPE_KEYS][STN_AGES];
-    stn_start *start; /* of the run being walked */
+    field_survey (*key_surveys)[STN_TYPE_KEYS]; /* relations of instances */
+    size_t floor_capacity;
+    uint32_t start_next; /* of the run being walked */
 } learner;
 
 /* ---- walking ----------------------------------------------------------------------- */
@@ -81,7 +87,6 @@ static stn_status walk(learner *l, stn_walk_fn visit) {
 
 static void see_threads(learner *l, stn_walk_step *step, stn_subject *subject) {
     l->world = step->world;
-    l->start = &l->attr->starts[step->run];
     if (step->world->live_threads > l->attr->thread_limit) {
         l->attr->thread_limit = step->world->live_threads;
     }
@@ -93,71 +98,68 @@ static void see_threads(learner *l, stn_walk_step *step, stn_subject *subject) {
 
 /* ---- 1. starts ------------------------------------------------------------------------ */
 
-static stn_start_thread *started(stn_start *start, int32_t tid) {
-    for (size_t i = 0; i < start->count; i++) {
-        if (start->threads[i].tid == tid) {
-            return &start->threads[i];
-        }
-    }
-    return NULL;
-}
+static const double start_shares[STARTS] = {0.3, 0.55, 0.8};
 
-static stn_status start_add(learner *l, int32_t tid, uint32_t comm, uint16_t cpu, bool running) {
-    stn_start *start = l->start;
-    if (stn_grow(&start->threads, &start->capacity, start->count + 1, sizeof *start->threads) !=
-        STN_OK) {
-        return STN_ENOMEM;
+static stn_status floors_begin(learner *l) {
+    for (uint32_t i = l->world->cpu_count; i < l->world->thread_count; i++) {
+        uint32_t comm = l->world->threads[i].comm;
+        bool known = comm == STN_WORLD_NONE;
+        for (uint32_t j = 0; j < l->attr->floor_count && !known; j++) {
+            known = l->attr->floors[j].comm == comm;
+        }
+        if (known) {
+            continue;
+        }
+        if (stn_grow(&l->attr->floors, &l->floor_capacity, l->attr->floor_count + 1u,
+                     sizeof *l->attr->floors) != STN_OK) {
+            return STN_ENOMEM;
+        }
+        l->attr->floors[l->attr->floor_count++] = (stn_floor){comm, UINT32_MAX};
     }
-    start->threads[start->count++] = (stn_start_thread){tid, comm, cpu, running};
     return STN_OK;
 }
 
-static stn_status visit_start(void *user, stn_walk_step *step) {
-    learner *l = user;
-    const stn_draft *draft = step->draft;
-    stn_subject subject;
-    see_threads(l, step, &subject);
-    const stn_vtype *type = &l->vocab->types[draft->type];
-    uint32_t index = stn_world_thread(l->world, draft->tid, draft->cpu);
-    bool first = l->world->cpus[draft->cpu].thread == STN_WORLD_NONE;
-    if (draft->tid > 0 && index == STN_WORLD_NONE &&
-        start_add(l, draft->tid, draft->comm, draft->cpu, first) != STN_OK) {
-        return STN_ENOMEM;
-    }
-    if (index != STN_WORLD_NONE && draft->tid > 0 &&
-        l->world->threads[index].comm == STN_WORLD_NONE) {
-        stn_start_thread *known = started(l->start, draft->tid);
-        if (known) {
-            known->comm = draft->comm;
+/* From the first start of a run on, how few of each name there were. */
+static void floors_lower(learner *l) {
+    for (uint32_t j = 0; j < l->attr->floor_count; j++) {
+        uint32_t count = stn_world_named(l->world, l->attr->floors[j].comm);
+        if (count < l->attr->floors[j].count) {
+            l->attr->floors[j].count = count;
         }
     }
-    for (uint16_t i = 0; i < type->field_count; i++) {
-        uint8_t means = type->fields[i].means;
-        const stn_val *val = &draft->vals[i];
-        if ((means == STN_MEANS_THREAD || means == STN_MEANS_NEXT) && val->kind != STN_VAL_NONE &&
-            val->kind != STN_FIELD_STR && val->v > 0 && val->v != draft->tid &&
-            val->v <= INT32_MAX &&
-            stn_world_thread(l->world, (int32_t)val->v, draft->cpu) == STN_WORLD_NONE &&
-            !started(l->start, (int32_t)val->v) &&
-            start_add(l, (int32_t)val->v, STN_WORLD_NONE, draft->cpu, false) != STN_OK) {
+}
+
+static stn_status visit_start(learner *l, const stn_walk_step *step) {
+    size_t events = l->runs->traces[step->run]->count;
+    if (step->index == 0) {
+        l->start_next = 0;
+    }
+    if (l->start_next < STARTS &&
+        (double)step->index >= start_shares[l->start_next] * (double)events &&
+        stn_start_fits(step->world)) {
+        l->start_next++;
+        if (stn_start_take(&l->attr->starts[l->attr->start_count], step->world) != STN_OK) {
+            return STN_ENOMEM;
+        }
+        if (l->attr->start_count++ == 0 && floors_begin(l) != STN_OK) {
             return STN_ENOMEM;
         }
     }
+    if (l->start_next > 0 && step->index % FLOORS_EVERY == 0) {
+        floors_lower(l);
+    }
     return STN_OK;
 }
 
-/* Threads that never ran have no name and are of no use. */
-static void drop_nameless(stn_attr *attr) {
-    for (uint32_t i = 0; i < attr->start_count; i++) {
-        stn_start *start = &attr->starts[i];
-        size_t kept = 0;
-        for (size_t j = 0; j < start->count; j++) {
-            if (start->threads[j].comm != STN_WORLD_NONE) {
-                start->threads[kept++] = start->threads[j];
-            }
+/* Names of which none was always there are no floors. */
+static void floors_end(stn_attr *attr) {
+    uint32_t kept = 0;
+    for (uint32_t j = 0; j < attr->floor_count; j++) {
+        if (attr->floors[j].count > 0 && attr->floors[j].count != UINT32_MAX) {
+            attr->floors[kept++] = attr->floors[j];
         }
-        start->count = kept;
     }
+    attr->floor_count = kept;
 }
 
 /* ---- 2. survey ------------------------------------------------------------------------- */
@@ -232,19 +234,36 @@ static uint32_t key_instance(learner *l, const stn_draft *draft, const stn_subje
     return stn_instance_find(l->world, key->domain, scope, parts, key->field_count);
 }
 
-static void survey_key(learner *l, const stn_draft *draft, const stn_subject *subject,
+static stn_status survey_key(learner *l, const stn_draft *draft, const stn_subject *subject,
                        uint8_t number) {
     const stn_type_key *key = &l->domains->types[draft->type].keys[number];
     bool whole;
     uint32_t index = key_instance(l, draft, subject, key, &whole);
     uint32_t relation = stn_key_relation(l->world, draft, key->domain, subject->current, index);
-    if (!whole || relation < STN_KEY_STATE) {
-        return;
+    if (!whole) {
+        return STN_OK;
     }
+    field_survey *survey = &l->key_surveys[draft->type][number];
+    uint64_t stride = l->vocab->types[draft->type].count / SAMPLES + 1;
+    if (survey->seen++ % stride == 0) {
+        if (stn_grow(&survey->samples, &survey->capacity, survey->count + 1, sizeof(sample)) !=
+            STN_OK) {
+            return STN_ENOMEM;
+        }
+        sample *out = &survey->samples[survey->count++];
+        out->value = stn_chain_mix(9, relation);
+        out->told[0] = l->world->cpus[draft->cpu].history[0];
+        survey->distinct += relation == STN_KEY_FRESH;
+    }
+    if (relation < STN_KEY_STATE) {
+        return STN_OK;
+    }
+    survey->ages++;
     for (stn_age age = 0; age < STN_AGES; age++) {
         l->key_newest[draft->type][number][age] +=
             stn_key_age(l->world, draft, key->domain, subject->current, index, age) == 0;
     }
+    return STN_OK;
 }
 
 static stn_status visit_survey(void *user, stn_walk_step *step) {
@@ -266,7 +285,9 @@ static stn_status visit_survey(void *user, stn_walk_step *step) {
         }
     }
     for (uint8_t k = 0; k < l->domains->types[draft->type].count; k++) {
-        survey_key(l, draft, subject, k);
+        if (survey_key(l, draft, subject, k) != STN_OK) {
+            return STN_ENOMEM;
+        }
     }
     return STN_OK;
 }
@@ -314,7 +335,8 @@ static stn_status code_length(const field_survey *survey, int number, stn_map *c
     return STN_OK;
 }
 
-static stn_status choose_source(const field_survey *survey, stn_map *counts, stn_source *out) {
+static stn_status choose_source(const field_survey *survey, stn_map *counts, stn_source *out,
+                                double *bits_out) {
     double best, bits;
     *out = (stn_source){.kind = STN_SOURCE_NONE};
     if (code_length(survey, -1, counts, &best) != STN_OK) {
@@ -330,6 +352,7 @@ static stn_status choose_source(const field_survey *survey, stn_map *counts, stn
             *out = survey->candidates[i];
         }
     }
+    *bits_out = out->kind == STN_SOURCE_NONE ? (best + 16) / 0.98 : best;
     return STN_OK;
 }
 
@@ -341,6 +364,37 @@ static uint8_t number_kind(const field_survey *survey) {
     return best;
 }
 
+/* How to draw a key: by the state and age of an instance, or, if that takes fewer bits, by
+ * its value. */
+static stn_status choose_key(learner *l, stn_map *counts, uint32_t t, uint8_t k) {
+    const uint64_t *newest = l->key_newest[t][k];
+    const stn_type_key *key = &l->domains->types[t].keys[k];
+    field_survey *survey = &l->key_surveys[t][k];
+    uint8_t best = STN_AGE_NEWEST;
+    best = newest[STN_AGE_OLDEST] > newest[best] ? STN_AGE_OLDEST : best;
+    best = newest[STN_AGE_DUE] > newest[best] ? STN_AGE_DUE : best;
+    l->attr->key_age[t][k] = best;
+    double by_state = 0, by_value = 0;
+    if (code_length(survey, 0, counts, &by_state) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    for (uint8_t j = 0; j < key->field_count; j++) {
+        by_value += l->surveys[(size_t)t * STN_VFIELD_MAX + key->fields[j]].bits;
+    }
+    if (survey->ages > 0 && survey->count > 0) {
+        double p = ((double)newest[best] + 0.5) / ((double)survey->ages + 1);
+        double aged = (double)survey->count * (double)survey->ages / (double)survey->seen;
+        by_state += aged * (-p * log2(p) - (1 - p) * log2(1 - p) + (1 - p) * AGE_BITS);
+    }
+    by_state += by_value * (double)survey->distinct / (double)(survey->count ? survey->count : 1);
+    if (by_value < by_state) {
+        l->attr->key_age[t][k] = STN_KEY_BY_VALUE;
+    }
+    stn_free(survey->samples);
+    survey->samples = NULL;
+    return STN_OK;
+}
+
 static stn_status choose(learner *l) {
     stn_map counts = {0};
     stn_status status = STN_OK;
@@ -350,16 +404,12 @@ static stn_status choose(learner *l) {
             stn_attr_field *field = &l->attr->fields[(size_t)t * STN_VFIELD_MAX + f];
             field->kind = number_kind(survey);
             field->age = survey->newest[STN_AGE_OLDEST] > survey->newest[STN_AGE_NEWEST];
-            status = choose_source(survey, &counts, &field->source);
+            status = choose_source(survey, &counts, &field->source, &survey->bits);
             stn_free(survey->samples);
             survey->samples = NULL;
         }
-        for (int k = 0; k < STN_TYPE_KEYS; k++) {
-            const uint64_t *newest = l->key_newest[t][k];
-            uint8_t best = STN_AGE_NEWEST;
-            best = newest[STN_AGE_OLDEST] > newest[best] ? STN_AGE_OLDEST : best;
-            best = newest[STN_AGE_DUE] > newest[best] ? STN_AGE_DUE : best;
-            l->attr->key_age[t][k] = best;
+        for (uint8_t k = 0; k < l->domains->types[t].count && status == STN_OK; k++) {
+            status = choose_key(l, &counts, t, k);
         }
     }
     stn_map_fini(&counts);
@@ -422,7 +472,7 @@ static stn_status count_value(learner *l, const stn_draft *draft, const stn_subj
     const stn_attr_field *how = &l->attr->fields[(size_t)draft->type * STN_VFIELD_MAX + field];
     stn_val val = draft->vals[field];
     stn_val told = stn_source_value(l->world, &how->source, draft, subject, field);
-    uint64_t rungs[2];
+    uint64_t rungs[STN_VALUE_RUNGS];
     uint32_t count =
         stn_attr_value_rungs(draft->type, field, &how->source, draft->tid == 0, told, rungs);
     uint32_t symbol = STN_VALUE_COPY, index;
@@ -464,13 +514,13 @@ static stn_status count_thread(learner *l, const stn_draft *draft, const stn_sub
     uint8_t means = l->vocab->types[draft->type].fields[field].means;
     const stn_val *val = &draft->vals[field];
     int64_t tid = val->kind == STN_FIELD_STR ? -1 : val->v;
-    bool ready = stn_world_list(l->world, draft->cpu, STN_THREAD_READY)->count > 0;
     uint32_t index =
         tid >= 0 ? stn_world_thread(l->world, (int32_t)tid, draft->cpu) : STN_WORLD_NONE;
     uint32_t relation = stn_pick_relation(l->world, draft, means, subject->current, index, tid);
     uint64_t rungs[3];
     uint32_t count =
-        stn_pick_rungs(l->world, STN_TABLE_PICK, draft, field, ready, subject->current, rungs);
+        stn_pick_rungs(l->world, STN_TABLE_PICK, draft, field,
+                                    stn_pick_word(l->world, draft), subject->current, rungs);
     if (add_rungs(l, rungs, count, relation) != STN_OK) {
         return STN_ENOMEM;
     }
@@ -495,15 +545,19 @@ static stn_status count_key(learner *l, const stn_draft *draft, const stn_subjec
     if (!whole) {
         return STN_OK;
     }
-    if (add_rungs(l, rungs, count, relation) != STN_OK) {
-        return STN_ENOMEM;
-    }
-    if (relation == STN_KEY_FRESH || l->domains->scope[key->domain] != STN_SCOPE_ALL) {
+    bool by_value = l->attr->key_age[draft->type][number] == STN_KEY_BY_VALUE;
+    if (by_value || relation == STN_KEY_FRESH) {
         for (uint8_t j = 0; j < key->field_count; j++) {
             if (count_value(l, draft, subject, key->fields[j]) != STN_OK) {
                 return STN_ENOMEM;
             }
         }
+    }
+    if (by_value) {
+        return STN_OK;
+    }
+    if (add_rungs(l, rungs, count, relation) != STN_OK) {
+        return STN_ENOMEM;
     }
     if (relation < STN_KEY_STATE) {
         return STN_OK;
@@ -521,7 +575,7 @@ static stn_status visit_count(void *user, stn_walk_step *step) {
     stn_subject about, *subject = &about;
     see_threads(l, step, subject);
     const stn_vtype *type = &l->vocab->types[draft->type];
-    stn_status status = STN_OK;
+    stn_status status = visit_start(l, step);
     for (uint16_t i = 0; i < type->field_count && status == STN_OK; i++) {
         if (draft->vals[i].kind == STN_VAL_NONE) {
             continue;
@@ -554,14 +608,14 @@ static stn_status alloc_tables(learner *l, size_t runs) {
     attr->slots.of = stn_malloc(fields * sizeof *attr->slots.of);
     attr->fields = stn_calloc(fields, sizeof *attr->fields);
     attr->key_age = stn_calloc(l->vocab->type_count, sizeof *attr->key_age);
-    attr->starts = stn_calloc(runs, sizeof *attr->starts);
+    attr->starts = stn_calloc(STARTS * runs, sizeof *attr->starts);
     l->surveys = stn_calloc(fields, sizeof *l->surveys);
     l->key_newest = stn_calloc(l->vocab->type_count, sizeof *l->key_newest);
+    l->key_surveys = stn_calloc(l->vocab->type_count, sizeof *l->key_surveys);
     if (!attr->slots.of || !attr->fields || !attr->key_age || !attr->starts || !l->surveys ||
-        !l->key_newest) {
+        !l->key_newest || !l->key_surveys) {
         return STN_ENOMEM;
     }
-    attr->start_count = (uint32_t)runs;
     memset(attr->slots.of, 0xff, fields * sizeof *attr->slots.of);
     return STN_OK;
 }
@@ -579,15 +633,9 @@ static void all_slots(stn_attr *attr) {
 
 static stn_status learn(learner *l) {
     stn_status status = alloc_tables(l, l->runs->count);
-    l->runs->unseated = true;
-    if (status == STN_OK) {
-        status = walk(l, visit_start);
-    }
     if (status != STN_OK) {
         return status;
     }
-    l->runs->unseated = false;
-    drop_nameless(l->attr);
     all_slots(l->attr);
     status = walk(l, visit_survey);
     if (status == STN_OK) {
@@ -596,6 +644,7 @@ static stn_status learn(learner *l) {
     if (status == STN_OK) {
         assign_slots(l->attr);
         status = walk(l, visit_count);
+        floors_end(l->attr);
     }
     return status == STN_OK ? stn_chain_build(&l->attr->chain, &l->cases) : status;
 }
@@ -605,6 +654,12 @@ static void learner_fini(learner *l) {
     for (size_t i = 0; i < fields; i++) {
         stn_free(l->surveys[i].samples);
     }
+    for (uint32_t t = 0; l->key_surveys && t < l->vocab->type_count; t++) {
+        for (int k = 0; k < STN_TYPE_KEYS; k++) {
+            stn_free(l->key_surveys[t][k].samples);
+        }
+    }
+    stn_free(l->key_surveys);
     stn_free(l->surveys);
     stn_free(l->key_newest);
     stn_map_fini(&l->values);

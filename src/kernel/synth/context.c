@@ -14,6 +14,13 @@ static uint64_t seeded(uint64_t seed, uint64_t word) {
     return stn_chain_mix(seed * 0x9e3779b97f4a7c15u, word);
 }
 
+/* Whether threads wait to run here, are being woken for here, are being woken for elsewhere. */
+static uint32_t waiting(const stn_world *world, uint16_t number) {
+    uint32_t here = stn_world_list(world, number, STN_THREAD_WAKING)->count;
+    return (stn_world_list(world, number, STN_THREAD_READY)->count > 0) | (here > 0) << 1 |
+           (world->waking > here) << 2;
+}
+
 static void add_trace(const stn_world *world, uint64_t hash, uint32_t order, stn_rungs *out) {
     add(out, 0, hash);
     for (uint32_t k = 0; k < order && k < 6; k++) {
@@ -35,8 +42,9 @@ void stn_rungs_rank(const stn_world *world, uint32_t order, stn_rungs *out) {
     add_trace(world, seeded(SEED_RANK, state), order, out);
 }
 
-static void add_cpu(const stn_cpu *cpu, uint32_t order, stn_rungs *out) {
-    uint64_t hash = seeded(SEED_CPU, 0);
+static void add_cpu(const stn_world *world, uint16_t number, uint32_t order, stn_rungs *out) {
+    const stn_cpu *cpu = &world->cpus[number];
+    uint64_t hash = seeded(SEED_CPU, waiting(world, number));
     add(out, 0, hash);
     for (uint32_t k = 0; k < order && k < STN_HISTORY; k++) {
         hash = stn_chain_mix(hash, cpu->history[k]);
@@ -44,13 +52,6 @@ static void add_cpu(const stn_cpu *cpu, uint32_t order, stn_rungs *out) {
             add(out, k + 1, hash);
         }
     }
-}
-
-/* Whether threads wait to run here, are being woken for here, are being woken for elsewhere. */
-static uint32_t waiting(const stn_world *world, uint16_t number) {
-    uint32_t here = stn_world_list(world, number, STN_THREAD_WAKING)->count;
-    return (stn_world_list(world, number, STN_THREAD_READY)->count > 0) | (here > 0) << 1 |
-           (world->waking > here) << 2;
 }
 
 /* What is open on the CPU: the innermost handler, or else what the thread is in. */
@@ -65,15 +66,17 @@ static uint64_t place(const stn_world *world, uint16_t number) {
     return seeded(SEED_PLACE, open | 0x20000u | (thread->tid == 0 ? 0x40000u : 0));
 }
 
-/* The place, then also who waits, then also the name of the thread. */
+/* The place; with who waits; with the name of the thread; with both. */
 static void add_place(const stn_world *world, uint16_t number, stn_rungs *out) {
     const stn_cpu *cpu = &world->cpus[number];
     uint64_t hash = place(world, number);
+    uint64_t waits = stn_chain_mix(hash, waiting(world, number));
     add(out, 0, hash);
-    hash = stn_chain_mix(hash, waiting(world, number));
-    add(out, 0, hash);
+    add(out, 0, waits);
     if (cpu->depth == 0 && cpu->thread != STN_WORLD_NONE) {
-        add(out, 0, stn_chain_mix(hash, 0x100u + world->threads[cpu->thread].comm));
+        uint64_t comm = 0x100u + world->threads[cpu->thread].comm;
+        add(out, 0, stn_chain_mix(hash, comm));
+        add(out, 0, stn_chain_mix(waits, comm));
     }
 }
 
@@ -84,7 +87,7 @@ void stn_rungs_place(const stn_world *world, uint16_t cpu, stn_rungs *out) {
 
 static void add_handler(const stn_world *world, uint16_t number, uint32_t order, stn_rungs *out) {
     const stn_cpu *cpu = &world->cpus[number];
-    uint64_t hash = seeded(SEED_HANDLER, 0);
+    uint64_t hash = seeded(SEED_HANDLER, waiting(world, number));
     uint32_t comm =
         cpu->thread == STN_WORLD_NONE ? STN_WORLD_NONE : world->threads[cpu->thread].comm;
     add_place(world, number, out);
@@ -126,10 +129,10 @@ void stn_rungs_type(const stn_world *world, stn_view view, uint16_t cpu, uint16_
     out->count = 0;
     switch (view) {
     case STN_VIEW_TRACE:
-        add_trace(world, seeded(SEED_TRACE, rank), order, out);
+        add_trace(world, seeded(SEED_TRACE, rank | (uint64_t)waiting(world, cpu) << 16), order, out);
         break;
     case STN_VIEW_CPU:
-        add_cpu(&world->cpus[cpu], order, out);
+        add_cpu(world, cpu, order, out);
         break;
     default:
         if (world->cpus[cpu].depth > 0) {

@@ -34,8 +34,8 @@ void stn_rungs_rank(const stn_world *world, uint32_t order, stn_rungs *out);
 /** Ladder for the type of the next event, given that it is on @p cpu, whose rank is @p rank. */
 void stn_rungs_type(const stn_world *world, stn_view view, uint16_t cpu, uint16_t rank,
                     uint32_t order, stn_rungs *out);
-/** Two contexts of what can come on @p cpu at all: by what is open there, and by the name of
- *  the running thread too. */
+/** Contexts of what can come on @p cpu at all: by what is open there, by who waits, and by
+ *  the name of the running thread too. */
 void stn_rungs_place(const stn_world *world, uint16_t cpu, stn_rungs *out);
 /** Ladder for the time step before an event of @p type on @p cpu. */
 void stn_rungs_step(const stn_world *world, uint32_t type, uint16_t cpu, uint16_t rank,

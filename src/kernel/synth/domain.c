@@ -15,6 +15,11 @@ typedef struct key_fields {
     bool usable;
 } key_fields;
 
+typedef struct domain_names {
+    uint8_t count;
+    uint32_t names[STN_KEY_FIELDS]; /* text ids */
+} domain_names;
+
 typedef struct rule_joiner {
     const stn_rules *rules;
     stn_vocab *vocab;
@@ -167,6 +172,45 @@ static void assign_type(rule_joiner *joiner, stn_domains *domains, uint32_t *num
     }
 }
 
+/* Types that no rule binds but that have the same fields, by name, as the keys of a domain:
+ * what the tracer calls by the same name it means by it. */
+static void adopt_type(stn_domains *domains, const domain_names *names, stn_vtype *type,
+                       stn_type_keys *keys) {
+    for (uint32_t d = 0; d < domains->count && keys->count < STN_TYPE_KEYS; d++) {
+        key_fields key = {.usable = true};
+        for (uint8_t i = 0; i < names[d].count; i++) {
+            for (uint16_t f = 0; f < type->field_count; f++) {
+                if (type->fields[f].name == names[d].names[i]) {
+                    key.fields[key.count++] = (uint8_t)f;
+                    break;
+                }
+            }
+        }
+        if (key.count == names[d].count && key.count > 0 && fields_free(type, &key)) {
+            stn_type_key *out = &keys->keys[keys->count++];
+            *out = (stn_type_key){.domain = (uint8_t)d, .field_count = key.count};
+            memcpy(out->fields, key.fields, key.count);
+            for (uint8_t i = 0; i < key.count; i++) {
+                type->fields[key.fields[i]].means = STN_MEANS_KEY;
+            }
+        }
+    }
+}
+
+/* Names of the key fields of each domain, from the most frequent type that has it. */
+static void name_domains(const stn_domains *domains, const stn_vocab *vocab,
+                         domain_names *names) {
+    for (uint32_t t = 0; t < vocab->type_count; t++) {
+        for (uint8_t k = 0; k < domains->types[t].count; k++) {
+            const stn_type_key *key = &domains->types[t].keys[k];
+            domain_names *out = &names[key->domain];
+            for (uint8_t i = 0; out->count < key->field_count && i < key->field_count; i++) {
+                out->names[out->count++] = vocab->types[t].fields[key->fields[i]].name;
+            }
+        }
+    }
+}
+
 static stn_status domains_alloc(stn_domains *domains, const stn_vocab *vocab) {
     *domains = (stn_domains){0};
     domains->types = stn_calloc(vocab->type_count, sizeof *domains->types);
@@ -197,6 +241,13 @@ stn_status stn_domains_learn(stn_domains *domains, const stn_rules *rules, stn_v
     }
     for (uint32_t i = 0; i < vocab->type_count && status == STN_OK; i++) {
         assign_type(&joiner, domains, number, &vocab->types[i], &domains->types[i]);
+    }
+    if (status == STN_OK) {
+        domain_names names[STN_DOMAIN_MAX] = {{0}};
+        name_domains(domains, vocab, names);
+        for (uint32_t i = 0; i < vocab->type_count; i++) {
+            adopt_type(domains, names, &vocab->types[i], &domains->types[i]);
+        }
     }
     stn_free(joiner.parent);
     stn_free(joiner.weight);

@@ -8,7 +8,7 @@
 #include "core/base/alloc.h"
 #include "kernel/synth/model.h"
 
-enum { ATTRIBUTE_TRIES = 8, TYPE_TRIES = 24 };
+enum { ATTRIBUTE_TRIES = 8, NOTHING_TRIES = 3, TYPE_TRIES = 24 };
 
 struct stn_generator {
     const stn_model *model;
@@ -130,11 +130,15 @@ static void event_from(stn_generator *generator) {
 
 /* Fill in attributes until the rules agree. */
 static stn_status try_attributes(stn_generator *generator, int tries, bool *agreed) {
+    int nothing = 0;
     *agreed = false;
     for (int i = 0; i < tries; i++) {
         if (!stn_attr_propose(&generator->model->attr, &generator->world, (uint32_t)i,
                               &generator->draft, &generator->rng)) {
             generator->stats.rejected++;
+            if (++nothing == NOTHING_TRIES) {
+                return STN_OK;
+            }
             continue;
         }
         event_from(generator);

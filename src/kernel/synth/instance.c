@@ -159,6 +159,28 @@ static uint32_t new_instance(stn_world *world, uint8_t domain, uint32_t scope, c
     return index;
 }
 
+stn_status stn_instance_restore(stn_world *world, const stn_instance *instance) {
+    uint64_t hash =
+        key_hash(instance->domain, instance->scope, instance->parts, instance->part_count);
+    if (find_hashed(world, hash) != STN_WORLD_NONE) {
+        return STN_OK;
+    }
+    uint32_t index = new_instance(world, instance->domain, instance->scope, instance->parts,
+                                  instance->part_count, hash);
+    if (index == STN_WORLD_NONE) {
+        return STN_ENOMEM;
+    }
+    stn_instance *to = &world->instances[index];
+    to->last = instance->last;
+    to->cpu = instance->cpu;
+    to->owner = instance->owner;
+    to->due_ns = instance->due_ns;
+    to->val_count = instance->val_count;
+    memcpy(to->names, instance->names, sizeof to->names);
+    memcpy(to->vals, instance->vals, sizeof to->vals);
+    return STN_OK;
+}
+
 stn_val stn_instance_value(const stn_instance *instance, uint32_t name) {
     for (uint8_t i = 0; i < instance->val_count; i++) {
         if (instance->names[i] == name) {
@@ -230,6 +252,7 @@ stn_status stn_instance_touch(stn_world *world, const stn_draft *draft, uint32_t
         cpu->last_instance[key->domain] = index;
         cpu->last_serial[key->domain] = hash;
         const stn_vtype *type = &world->vocab->types[draft->type];
+        instance->open = type->entry || (instance->open && type->partner == STN_PARTNER_NONE);
         if (type->frame == STN_FRAME_PUSH) {
             cpu->entered[key->domain] = index;
             cpu->entered_serial[key->domain] = hash;

@@ -7,12 +7,31 @@
 
 enum {
     RANKS_SUMMED = 8,
-    NAMED_ENOUGH = 32,
+    SOME_ORDER = 3,
     DRAWS = 12,      /* of a type that can come at all */
     STACK_FROM = 8,  /* from this draw on only the stack view is asked, */
     SHORT_FROM = 12, /* … from this one with a short past, */
     NONE_FROM = 16,  /* … from this one with none */
 };
+
+/* How much of its ladder a view knows. */
+static uint32_t match(const stn_markov *markov, const stn_rungs *rungs) {
+    uint32_t i = rungs->count - 1;
+    while (i > 0 && !stn_chain_find(&markov->type, rungs->hash[i])) {
+        i--;
+    }
+    return i + 1 == rungs->count ? 2 : rungs->order[i] >= SOME_ORDER ? 1 : 0;
+}
+
+uint32_t stn_markov_views(const stn_markov *markov, const stn_world *world, uint16_t cpu,
+                          uint16_t rank, uint32_t order, stn_rungs views[STN_VIEWS]) {
+    uint32_t moment = rank > 0;
+    for (int v = 0; v < STN_VIEWS; v++) {
+        stn_rungs_type(world, (stn_view)v, cpu, rank, order, &views[v]);
+        moment = moment * STN_MATCHES + match(markov, &views[v]);
+    }
+    return moment;
+}
 
 double stn_markov_probability(const stn_markov *markov, const stn_world *world, uint32_t type) {
     stn_rungs rungs;
@@ -24,10 +43,13 @@ double stn_markov_probability(const stn_markov *markov, const stn_world *world, 
         double mixed = 0;
         stn_chain_probabilities(&markov->rank, ranks.hash, ranks.count, r, world->cpu_count, p);
         double rank = p[ranks.count - 1];
-        for (int view = 0; view < STN_VIEWS; view++) {
-            stn_rungs_type(world, (stn_view)view, world->ranks[r], r, markov->order, &rungs);
-            stn_chain_probabilities(&markov->type, rungs.hash, rungs.count, type, symbols, p);
-            mixed += markov->weights[r > 0][view] * p[rungs.count - 1];
+        stn_rungs views[STN_VIEWS];
+        uint32_t moment =
+            stn_markov_views(markov, world, world->ranks[r], r, markov->order, views);
+        for (int v = 0; v < STN_VIEWS; v++) {
+            stn_chain_probabilities(&markov->type, views[v].hash, views[v].count, type, symbols,
+                                    p);
+            mixed += markov->weights[moment][v] * p[views[v].count - 1];
         }
         total += rank * mixed;
     }
@@ -52,14 +74,17 @@ stn_status stn_markov_index(stn_markov *markov, uint32_t types) {
     return STN_OK;
 }
 
-/* Types that can come on the CPU, or NULL if nothing like it was seen. The name of the thread
- * counts if enough of its events were seen there. */
+/* Types that can come on the CPU, or NULL if nothing like it was seen. */
 static const uint64_t *possible(const stn_markov *markov, const stn_world *world, uint16_t cpu) {
     stn_rungs rungs;
     stn_rungs_place(world, cpu, &rungs);
-    for (uint32_t i = rungs.count; i-- > 0;) {
-        const stn_chain_node *node = stn_chain_find(&markov->place, rungs.hash[i]);
-        if (node && (i == 0 || node->total >= NAMED_ENOUGH)) {
+    static const uint8_t best_first[] = {3, 2, 1, 0};
+    for (size_t i = 0; i < sizeof best_first; i++) {
+        const stn_chain_node *node =
+            best_first[i] < rungs.count
+                ? stn_chain_find(&markov->place, rungs.hash[best_first[i]])
+                : NULL;
+        if (node) {
             return markov->seen + (size_t)(node - markov->place.nodes) * markov->seen_words;
         }
     }
@@ -74,8 +99,10 @@ static bool has(const uint64_t *set, uint32_t type) {
  * far back, because then the past is one that training did not have. */
 static uint32_t draw_type(const stn_markov *markov, const stn_world *world, stn_rng *rng,
                           uint16_t cpu, uint16_t rank, uint32_t attempt, const uint64_t *refused) {
-    const double *weights = markov->weights[rank > 0];
     const uint64_t *seen = possible(markov, world, cpu);
+    stn_rungs views[STN_VIEWS];
+    const double *weights =
+        markov->weights[stn_markov_views(markov, world, cpu, rank, markov->order, views)];
     uint32_t type = STN_CHAIN_NONE;
     for (uint32_t i = attempt; i < attempt + DRAWS; i++) {
         double at = stn_rng_double(rng);
@@ -83,10 +110,12 @@ static uint32_t draw_type(const stn_markov *markov, const stn_world *world, stn_
         while (view + 1 < STN_VIEWS && at >= weights[view]) {
             at -= weights[view++];
         }
-        uint32_t order = i < SHORT_FROM ? markov->order : i < NONE_FROM ? 2 : 0;
-        stn_rungs rungs;
-        stn_rungs_type(world, (stn_view)view, cpu, rank, order, &rungs);
-        type = stn_chain_draw(&markov->type, rungs.hash, rungs.count, UINT32_MAX, rng);
+        if (i == SHORT_FROM || i == NONE_FROM || (i == attempt && i > SHORT_FROM)) {
+            stn_rungs_type(world, STN_VIEW_STACK, cpu, rank, i < NONE_FROM ? 2 : 0,
+                           &views[STN_VIEW_STACK]);
+        }
+        type = stn_chain_draw(&markov->type, views[view].hash, views[view].count, UINT32_MAX,
+                              rng);
         if (type < world->vocab->type_count && !has(refused, type) && (!seen || has(seen, type))) {
             return type;
         }
@@ -125,7 +154,7 @@ static void markov_free(stn_model *model) {
 static void put(const stn_model *model, stn_blob *blob) {
     const stn_markov *markov = model->state;
     stn_blob_u32(blob, markov->order);
-    for (int r = 0; r < STN_RANK_CLASSES; r++) {
+    for (int r = 0; r < STN_MOMENTS; r++) {
         for (int view = 0; view < STN_VIEWS; view++) {
             stn_blob_f64(blob, markov->weights[r][view]);
         }
@@ -144,7 +173,7 @@ static stn_status get(stn_model *model, stn_cursor *cursor) {
     model->state = markov;
     markov->order = stn_cursor_u32(cursor);
     bool sane = markov->order >= 1 && markov->order <= STN_ORDER_MAX;
-    for (int r = 0; r < STN_RANK_CLASSES; r++) {
+    for (int r = 0; r < STN_MOMENTS; r++) {
         for (int view = 0; view < STN_VIEWS; view++) {
             markov->weights[r][view] = stn_cursor_f64(cursor);
             sane = sane && markov->weights[r][view] >= 0 && markov->weights[r][view] <= 1.0001;

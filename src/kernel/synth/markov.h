@@ -9,7 +9,12 @@
 #include "kernel/synth/context.h"
 #include "kernel/synth/model.h"
 
-enum { STN_RANK_CLASSES = 2 /**< the CPU of the event before, or another */ };
+enum {
+    STN_MATCHES = 3, /**< how far back a view knows the past: little, some, all */
+    /** Kinds of moments that the views are weighed in: is the event on the CPU of the one
+     *  before (2), and how well each view knows its past. */
+    STN_MOMENTS = 2 * STN_MATCHES * STN_MATCHES * STN_MATCHES,
+};
 
 typedef struct stn_markov {
     stn_chain rank, type, step;
@@ -17,9 +22,12 @@ typedef struct stn_markov {
     uint64_t *seen;  /**< [place.node_slots][seen_words] bit sets of types, made from place */
     uint32_t seen_words;
     uint32_t order;
-    double weights[STN_RANK_CLASSES][STN_VIEWS];
+    double weights[STN_MOMENTS][STN_VIEWS];
 } stn_markov;
 
+/** The ladders of all views for the next event on @p cpu. @return the moment */
+uint32_t stn_markov_views(const stn_markov *markov, const stn_world *world, uint16_t cpu,
+                          uint16_t rank, uint32_t order, stn_rungs views[STN_VIEWS]);
 /** Make the bit sets. @return STN_OK, STN_ENOMEM */
 stn_status stn_markov_index(stn_markov *markov, uint32_t types) STN_MUST_USE;
 /** P(type of the next event), summed over CPUs. */

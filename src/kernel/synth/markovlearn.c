@@ -7,13 +7,13 @@
 #include "core/base/alloc.h"
 #include "kernel/synth/markov.h"
 
-enum { EM_ROUNDS = 30, HELD_MAX = 200000, TRAIN_LOSS_EVERY = 16 };
+enum { EM_ROUNDS = 30, PRIOR_CASES = 3, HELD_MAX = 200000, TRAIN_LOSS_EVERY = 16 };
 
 /* P of the event that came, for each order and view. */
 typedef struct held_case {
     float rank[STN_ORDER_MAX];
     float type[STN_ORDER_MAX][STN_VIEWS];
-    bool other_cpu;
+    uint32_t moment;
 } held_case;
 
 typedef struct learner {
@@ -101,12 +101,13 @@ static stn_status hold(learner *l, const stn_walk_step *step) {
     held_case *out = &l->held[l->held_count++];
     uint16_t rank = stn_world_rank(step->world, draft->cpu);
     stn_rungs rungs;
-    out->other_cpu = rank > 0;
     stn_rungs_rank(step->world, l->max_order, &rungs);
     by_order(&l->markov->rank, &rungs, rank, step->world->cpu_count, out->rank, 1);
+    stn_rungs views[STN_VIEWS];
+    out->moment =
+        stn_markov_views(l->markov, step->world, draft->cpu, rank, l->max_order, views);
     for (int view = 0; view < STN_VIEWS; view++) {
-        stn_rungs_type(step->world, (stn_view)view, draft->cpu, rank, l->max_order, &rungs);
-        by_order(&l->markov->type, &rungs, draft->type, step->world->vocab->type_count,
+        by_order(&l->markov->type, &views[view], draft->type, step->world->vocab->type_count,
                  &out->type[0][view], STN_VIEWS);
     }
     return STN_OK;
@@ -131,29 +132,30 @@ static double mixed(const held_case *held, uint32_t order, const double *weights
 
 /* Weights of the views at @p order, by expectation maximisation; returns the loss. */
 static double weigh(const learner *l, uint32_t order, double weights[][STN_VIEWS]) {
-    for (int r = 0; r < STN_RANK_CLASSES; r++) {
+    for (int r = 0; r < STN_MOMENTS; r++) {
         for (int view = 0; view < STN_VIEWS; view++) {
             weights[r][view] = 1.0 / STN_VIEWS;
         }
     }
     double loss = 0;
     for (int round = 0; round < EM_ROUNDS; round++) {
-        double share[STN_RANK_CLASSES][STN_VIEWS] = {{0}};
-        double cases[STN_RANK_CLASSES] = {0};
+        double share[STN_MOMENTS][STN_VIEWS] = {{0}};
+        double cases[STN_MOMENTS] = {0};
         loss = 0;
         for (size_t i = 0; i < l->held_count; i++) {
             const held_case *h = &l->held[i];
-            double p = mixed(h, order, weights[h->other_cpu]);
+            double p = mixed(h, order, weights[h->moment]);
             for (int view = 0; view < STN_VIEWS; view++) {
-                share[h->other_cpu][view] +=
-                    weights[h->other_cpu][view] * h->type[order - 1][view] / p;
+                share[h->moment][view] +=
+                    weights[h->moment][view] * h->type[order - 1][view] / p;
             }
-            cases[h->other_cpu]++;
+            cases[h->moment]++;
             loss -= log(p) + log(h->rank[order - 1]);
         }
-        for (int r = 0; r < STN_RANK_CLASSES; r++) {
+        for (int r = 0; r < STN_MOMENTS; r++) {
             for (int view = 0; view < STN_VIEWS && cases[r] > 0; view++) {
-                weights[r][view] = share[r][view] / cases[r];
+                weights[r][view] =
+                    (share[r][view] + PRIOR_CASES / STN_VIEWS) / (cases[r] + PRIOR_CASES);
             }
         }
     }
@@ -161,7 +163,7 @@ static double weigh(const learner *l, uint32_t order, double weights[][STN_VIEWS
 }
 
 static void choose_order(learner *l) {
-    double best = INFINITY, weights[STN_RANK_CLASSES][STN_VIEWS];
+    double best = INFINITY, weights[STN_MOMENTS][STN_VIEWS];
     for (uint32_t order = 1; order <= l->max_order; order++) {
         double loss = weigh(l, order, weights);
         if (loss < best - 1e-4) {

@@ -63,7 +63,7 @@ static stn_status train(stn_model *model, stn_runs *runs, const stn_train_option
     model->rate = mean_rate(runs->traces, runs->count, &events);
     stats->events = events;
     for (size_t t = 0; t < runs->count; t++) {
-        runs->total += runs->traces[t]->count * (3 + model->kind->walks);
+        runs->total += runs->traces[t]->count * (2 + model->kind->walks);
     }
     stn_status status = copy_rules(model, options->rules, err);
     if (status == STN_OK) {

@@ -17,6 +17,15 @@ uint32_t stn_pick_rungs(const stn_world *world, uint32_t table, const stn_draft 
     return 3;
 }
 
+uint64_t stn_pick_word(const stn_world *world, const stn_draft *draft) {
+    const stn_vtype *type = &world->vocab->types[draft->type];
+    uint64_t word = stn_world_list(world, draft->cpu, STN_THREAD_READY)->count > 0;
+    if (type->role == STN_ROLE_SWITCH && type->state_field >= 0) {
+        word |= (uint64_t)stn_world_leaving(world, &draft->vals[type->state_field]) << 1;
+    }
+    return word;
+}
+
 /* ---- threads ------------------------------------------------------------------- */
 
 uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8_t means,
@@ -81,11 +90,13 @@ uint32_t stn_pick_age(const stn_world *world, uint32_t index, uint16_t cpu, bool
     return seen < STN_PICK_AGES ? seen : STN_PICK_AGES - 1;
 }
 
-static uint32_t running_elsewhere(const stn_world *world, uint16_t cpu, uint32_t comm) {
+static uint32_t running_elsewhere(const stn_world *world, uint16_t cpu, uint32_t state,
+                                  uint32_t comm) {
     for (uint16_t r = 0; r < world->cpu_count; r++) {
         uint16_t other = world->ranks[r];
         uint32_t index = world->cpus[other].thread;
         if (other != cpu && index != STN_WORLD_NONE && world->threads[index].tid != 0 &&
+            world->threads[index].state == state &&
             (comm == STN_WORLD_NONE || world->threads[index].comm == comm)) {
             return index;
         }
@@ -97,8 +108,8 @@ uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu
                          uint32_t rank, stn_age age) {
     uint32_t state = (relation - STN_PICK_STATE) / 2;
     bool here = (relation - STN_PICK_STATE) % 2;
-    if (state == STN_THREAD_RUNNING) {
-        return here ? STN_WORLD_NONE : running_elsewhere(world, cpu, comm);
+    if (state <= STN_THREAD_WOKEN) {
+        return here ? STN_WORLD_NONE : running_elsewhere(world, cpu, state, comm);
     }
     uint32_t seen = 0;
     for (uint16_t r = 0; r < world->cpu_count; r++) {

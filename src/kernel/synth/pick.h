@@ -43,6 +43,9 @@ enum {
 uint32_t stn_pick_rungs(const stn_world *world, uint32_t table, const stn_draft *draft,
                         uint16_t part, uint64_t word, uint32_t current, uint64_t *out);
 
+/** What the choice of a thread depends on beside the ladder: whether somebody waits for the
+ *  CPU and, at a switch, how the other leaves. */
+uint64_t stn_pick_word(const stn_world *world, const stn_draft *draft);
 /** How the thread @p index (STN_WORLD_NONE: never seen) stands to the event. */
 uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8_t means,
                            uint32_t current, uint32_t index, int64_t tid);

@@ -7,6 +7,10 @@ static stn_val number(int64_t v) {
     return (stn_val){.v = v, .kind = STN_FIELD_INT};
 }
 
+static stn_val code(int64_t v) {
+    return (stn_val){.v = v, .kind = STN_VAL_CODE};
+}
+
 static stn_val text(uint32_t id) {
     return (stn_val){.v = id, .kind = id == STN_WORLD_NONE ? STN_VAL_NONE : STN_FIELD_STR};
 }
@@ -24,13 +28,13 @@ static stn_val of_named(const stn_world *world, uint8_t kind, const stn_subject 
     case STN_SOURCE_NAMED_CPU:
         return number(thread->cpu);
     default:
-        return number(thread->state);
+        return code(thread->state);
     }
 }
 
 static stn_val of_past(const stn_world *world, const stn_draft *draft, const stn_subject *subject) {
     bool ready = stn_world_list(world, draft->cpu, STN_THREAD_READY)->count > 0;
-    return number((int64_t)world->threads[subject->current].history[0] * 2 + ready);
+    return code((int64_t)world->threads[subject->current].history[0] * 2 + ready);
 }
 
 stn_val stn_source_value(const stn_world *world, const stn_source *source, const stn_draft *draft,
@@ -64,6 +68,11 @@ stn_val stn_source_value(const stn_world *world, const stn_source *source, const
         return number(draft->cpu);
     case STN_SOURCE_PAST:
         return of_past(world, draft, subject);
+    case STN_SOURCE_BEFORE:
+        return code(world->cpus[draft->cpu].history[0]);
+    case STN_SOURCE_BEFORE_TWO:
+        return code((int64_t)world->cpus[draft->cpu].history[0] << 16 |
+                      world->cpus[draft->cpu].history[1]);
     case STN_SOURCE_NONE:
         return none;
     default:
@@ -74,6 +83,9 @@ stn_val stn_source_value(const stn_world *world, const stn_source *source, const
 uint64_t stn_val_word(stn_val val) {
     if (val.kind == STN_VAL_NONE) {
         return 1;
+    }
+    if (val.kind == STN_VAL_CODE) {
+        return ((uint64_t)val.v << 3) | 6;
     }
     if (val.kind == STN_FIELD_STR || (val.v > -4096 && val.v < 65536)) {
         return ((uint64_t)val.v << 3) | (val.kind == STN_FIELD_STR ? 2 : 3);
@@ -106,16 +118,21 @@ static uint32_t remembered(const stn_vocab *vocab, uint32_t type, uint16_t field
 uint32_t stn_source_candidates(const stn_vocab *vocab, uint32_t type, uint16_t field,
                                stn_source *out, uint32_t limit) {
     uint32_t count = 0;
-    for (uint8_t kind = STN_SOURCE_INSTANCE; kind < STN_SOURCE_KINDS && count < limit; kind++) {
-        out[count++] = (stn_source){.kind = kind};
-    }
     const stn_vtype *row = &vocab->types[type];
-    for (uint16_t i = 0; i < row->field_count && count < limit; i++) {
+    /* drawn before it is known which thread and which instance the event is about */
+    bool early = row->fields[field].means != STN_MEANS_VALUE || field == row->state_field;
+    for (uint8_t kind = STN_SOURCE_INSTANCE; kind < STN_SOURCE_KINDS && count < limit; kind++) {
+        bool late = kind == STN_SOURCE_INSTANCE || kind == STN_SOURCE_STATE ||
+                    kind == STN_SOURCE_NAMED_COMM || kind == STN_SOURCE_NAMED_CPU ||
+                    kind == STN_SOURCE_NAMED_STATE;
+        if (!early || !late) {
+            out[count++] = (stn_source){.kind = kind};
+        }
+    }
+    for (uint16_t i = 0; i < row->field_count && !early && count < limit; i++) {
         /* fields that name threads and instances are known before all others */
-        if (i < field || row->fields[i].means != STN_MEANS_VALUE) {
-            if (i != field) {
-                out[count++] = (stn_source){STN_SOURCE_FIELD, (uint8_t)i, 0};
-            }
+        if (i < field || (i > field && row->fields[i].means != STN_MEANS_VALUE)) {
+            out[count++] = (stn_source){STN_SOURCE_FIELD, (uint8_t)i, 0};
         }
     }
     return remembered(vocab, type, field, out, count, limit);

@@ -90,7 +90,7 @@ void stn_world_fini(stn_world *world) {
 static void list_remove(stn_world *world, uint32_t index) {
     stn_thread *thread = &world->threads[index];
     stn_list *list = stn_world_list(world, thread->cpu, thread->state);
-    if (thread->tid == 0 || thread->state == STN_THREAD_RUNNING) {
+    if (thread->tid == 0 || thread->state <= STN_THREAD_WOKEN) {
         return;
     }
     if (thread->newer != STN_WORLD_NONE) {
@@ -110,7 +110,7 @@ static void list_remove(stn_world *world, uint32_t index) {
 static void list_add(stn_world *world, uint32_t index) {
     stn_thread *thread = &world->threads[index];
     stn_list *list = stn_world_list(world, thread->cpu, thread->state);
-    if (thread->tid == 0 || thread->state == STN_THREAD_RUNNING) {
+    if (thread->tid == 0 || thread->state <= STN_THREAD_WOKEN) {
         return;
     }
     thread->newer = STN_WORLD_NONE;
@@ -245,6 +245,10 @@ uint32_t stn_world_meet(stn_world *world, int32_t tid, uint32_t comm, uint16_t c
     return index != STN_WORLD_NONE ? index : thread_new(world, tid, comm, cpu);
 }
 
+void stn_world_move(stn_world *world, uint32_t thread, uint8_t state, uint16_t cpu) {
+    thread_state(world, thread, state, cpu);
+}
+
 void stn_world_place(stn_world *world, uint16_t cpu, uint32_t thread) {
     world->cpus[cpu].thread = thread;
     thread_state(world, thread, STN_THREAD_RUNNING, cpu);
@@ -262,6 +266,16 @@ uint32_t stn_world_population(const stn_world *world, uint32_t state) {
     uint32_t count = 0;
     for (uint16_t i = 0; i < world->cpu_count; i++) {
         count += stn_world_list(world, i, state)->count;
+    }
+    return count;
+}
+
+uint32_t stn_world_named(const stn_world *world, uint32_t comm) {
+    uint32_t count = 0;
+    for (size_t i = world->cpu_count; i < world->thread_count; i++) {
+        const stn_thread *thread = &world->threads[i];
+        count += thread->used && thread->comm == comm && !thread->exiting &&
+                 thread->state != STN_THREAD_DEAD;
     }
     return count;
 }
@@ -297,16 +311,23 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
         stn_leaving leaves = stn_world_leaving(world, val_at(draft, type->state_field));
         bool blocked = leaves == STN_LEAVES_BLOCKED;
         bool gone = leaves == STN_LEAVES_GONE || (blocked && world->threads[prev].exiting);
+        bool woken = world->threads[prev].state == STN_THREAD_WOKEN;
         bool ready = !gone && (!blocked || world->threads[prev].pending);
         thread_state(world, prev,
-                     gone    ? STN_THREAD_DEAD
-                     : ready ? STN_THREAD_READY
-                             : STN_THREAD_BLOCKED,
+                     gone            ? STN_THREAD_DEAD
+                     : ready && woken ? STN_THREAD_WAKING
+                     : ready         ? STN_THREAD_READY
+                                     : STN_THREAD_BLOCKED,
                      draft->cpu);
     }
     uint32_t index = stn_world_meet(world, (int32_t)next->v, STN_WORLD_NONE, draft->cpu);
     if (index == STN_WORLD_NONE) {
         return STN_ENOMEM;
+    }
+    /* The idle task comes only when nobody waits: those who seem to have run unseen. */
+    stn_list *ready = stn_world_list(world, draft->cpu, STN_THREAD_READY);
+    while (next->v == 0 && ready->newest != STN_WORLD_NONE) {
+        thread_state(world, ready->newest, STN_THREAD_BLOCKED, draft->cpu);
     }
     stn_world_place(world, draft->cpu, index);
     world->threads[index].pending = false;
@@ -322,8 +343,10 @@ static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *dr
     if (thread->tid == 0 || thread->state == STN_THREAD_DEAD) {
         return;
     }
-    if (thread->state == STN_THREAD_RUNNING) {
+    if (thread->state <= STN_THREAD_WOKEN) {
         thread->pending = true;
+        thread->state =
+            type->role == STN_ROLE_WAKING ? STN_THREAD_WOKEN : STN_THREAD_RUNNING;
     } else if (type->role != STN_ROLE_WAKING) {
         thread_state(world, index, STN_THREAD_READY, cpu);
     } else if (thread->state != STN_THREAD_READY) {
@@ -359,7 +382,7 @@ static void on_thread_event(stn_world *world, const stn_vtype *type, const stn_d
         on_wake(world, type, draft, index);
         break;
     case STN_ROLE_MIGRATE:
-        if (thread->state != STN_THREAD_RUNNING && target->kind != STN_VAL_NONE) {
+        if (thread->state > STN_THREAD_WOKEN && target->kind != STN_VAL_NONE) {
             uint64_t since = thread->since_ns;
             thread_state(world, index, thread->state, (uint16_t)target->v);
             thread->since_ns = since;

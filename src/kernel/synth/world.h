@@ -37,8 +37,11 @@ typedef struct stn_val {
 } stn_val;
 #define STN_VAL_NONE 255u
 
+/** A kind for what is a code and no value of a field: equal to nothing. */
+#define STN_VAL_CODE STN_FIELD_SEQ
+
 static inline bool stn_val_equal(stn_val a, stn_val b) {
-    return a.v == b.v && (a.kind == STN_FIELD_STR) == (b.kind == STN_FIELD_STR) &&
+    return a.kind != STN_VAL_CODE && b.kind != STN_VAL_CODE && a.v == b.v && (a.kind == STN_FIELD_STR) == (b.kind == STN_FIELD_STR) &&
            (a.kind == STN_VAL_NONE) == (b.kind == STN_VAL_NONE);
 }
 
@@ -55,6 +58,7 @@ typedef struct stn_draft {
 
 typedef enum stn_thread_state {
     STN_THREAD_RUNNING = 0,
+    STN_THREAD_WOKEN, /**< running, and being woken: it was about to sleep */
     STN_THREAD_READY,
     STN_THREAD_WAKING,
     STN_THREAD_BLOCKED,
@@ -73,7 +77,7 @@ typedef struct stn_thread {
     int32_t tid;
     uint32_t comm; /**< text id */
     uint8_t state; /**< stn_thread_state */
-    bool pending;  /**< woken while running */
+    bool pending;  /**< woken since it was switched in */
     bool exiting;  /**< had its exit event */
     bool used;
     uint16_t cpu;      /**< where it runs, ran, or is to run */
@@ -91,6 +95,7 @@ typedef struct stn_thread {
 typedef struct stn_instance {
     uint8_t domain, part_count;
     bool used;
+    bool open;      /**< an entry named it, and no exit since */
     uint16_t last;  /**< dense type that touched it last */
     uint16_t cpu;   /**< where */
     int32_t owner;  /**< thread that touched it last outside handlers */
@@ -175,6 +180,8 @@ stn_leaving stn_world_leaving(const stn_world *world, const stn_val *val);
 uint32_t stn_world_thread(const stn_world *world, int32_t tid, uint16_t cpu);
 /** The same, making an unseen one if it is not there. STN_WORLD_NONE: out of memory */
 uint32_t stn_world_meet(stn_world *world, int32_t tid, uint32_t comm, uint16_t cpu);
+/** Put a thread into the list of @p state and @p cpu. */
+void stn_world_move(stn_world *world, uint32_t thread, uint8_t state, uint16_t cpu);
 /** Make @p thread the running one of @p cpu without an event. */
 void stn_world_place(stn_world *world, uint16_t cpu, uint32_t thread);
 /** Find the thread that @p draft runs in and make it the running one of its CPU, if a switch
@@ -190,6 +197,9 @@ static inline stn_list *stn_world_list(const stn_world *world, uint16_t cpu, uin
 }
 /** Threads of @p state on all CPUs. */
 uint32_t stn_world_population(const stn_world *world, uint32_t state);
+
+/** Threads called @p comm that have not ended. */
+uint32_t stn_world_named(const stn_world *world, uint32_t comm);
 
 /** The event, in the vocabulary's terms. Fields that the type does not have are left out.
  *  @return STN_OK; STN_ENOTFOUND (type not in the vocabulary), STN_ENOMEM */
@@ -207,6 +217,8 @@ uint32_t stn_instance_scope(const stn_world *world, uint8_t domain, uint16_t cpu
 /** Touch all instances that @p draft names, making those not there. @return STN_OK, STN_ENOMEM */
 stn_status stn_instance_touch(stn_world *world, const stn_draft *draft,
                               uint32_t thread) STN_MUST_USE;
+/** Add a copy of @p instance (scope already that of this world). @return STN_OK, STN_ENOMEM */
+stn_status stn_instance_restore(stn_world *world, const stn_instance *instance) STN_MUST_USE;
 /** Forget the instances of a thread that is gone. */
 void stn_instance_drop_thread(stn_world *world, uint32_t thread);
 /** Value of the field @p name that @p instance remembers; kind NONE if it does not. */
