@@ -12,6 +12,9 @@ enum {
     BASE_FROM = 2, /* refusals after which values are drawn without their source, */
     COPY_FROM = 4, /* refusals after which numbers repeat what tells about them, */
     ZERO_FROM = 6, /* … and after which they are 0 */
+    SPARE_THREADS = 2,
+    OVERDUE_DEPTH = 16,
+    OVERDUE_CPUS = 8,
     TID_WRAP = 4194304,
     TID_FIRST = 300,
 };
@@ -48,11 +51,17 @@ static stn_val binned(const drawing *d, uint32_t bin, uint8_t kind) {
 }
 
 static stn_val draw_value(drawing *d, uint16_t field) {
+    if (field == d->type->split_field) {
+        return d->type->split_val;
+    }
     const stn_attr_field *how = &d->attr->fields[(size_t)d->draft->type * STN_VFIELD_MAX + field];
     stn_val told = stn_source_value(d->world, &how->source, d->draft, &d->subject, field);
-    if (d->attempt >= COPY_FROM && d->type->partner != STN_PARTNER_NONE && told.kind <= STN_FIELD_HEX && how->kind <= STN_FIELD_HEX &&
-        d->draft->vals[field].kind != STN_FIELD_STR) {
-        return (stn_val){.v = d->attempt < ZERO_FROM ? told.v : 0, .kind = how->kind};
+    bool plain = d->type->partner != STN_PARTNER_NONE && how->kind <= STN_FIELD_HEX;
+    if (plain && d->attempt >= ZERO_FROM) {
+        return (stn_val){.v = 0, .kind = how->kind};
+    }
+    if (plain && d->attempt >= COPY_FROM && told.kind <= STN_FIELD_HEX) {
+        return (stn_val){.v = told.v, .kind = how->kind};
     }
     uint64_t rungs[STN_VALUE_RUNGS];
     uint32_t count =
@@ -155,9 +164,23 @@ static uint32_t related(drawing *d, uint16_t field, uint32_t relation) {
     return fits ? index : STN_WORLD_NONE;
 }
 
+static const stn_floor *floor_of(const stn_attr *attr, uint32_t comm) {
+    for (uint32_t i = 0; i < attr->floor_count; i++) {
+        if (attr->floors[i].comm == comm) {
+            return &attr->floors[i];
+        }
+    }
+    return NULL;
+}
+
 static bool draw_child(drawing *d, uint16_t field) {
-    if (d->world->live_threads > 2 * d->attr->thread_limit + 64) {
+    uint32_t comm = d->world->threads[d->subject.current].comm;
+    const stn_floor *floor = floor_of(d->attr, comm);
+    if (floor && stn_world_named(d->world, comm) >= floor->most + SPARE_THREADS) {
         return false;
+    }
+    if (d->world->live_threads > 2 * d->attr->thread_limit + 64) {
+        stn_world_retire(d->world);
     }
     d->draft->vals[field] = tid_val(fresh_tid(d->world));
     return true;
@@ -168,12 +191,58 @@ static bool take_thread(drawing *d, uint16_t field, uint32_t relation) {
     if (index == STN_WORLD_NONE) {
         return false;
     }
+    const stn_thread *thread = &d->world->threads[index];
+    if (d->type->role == STN_ROLE_WAKEUP && !thread->waked &&
+        thread->state != STN_THREAD_UNSEEN) {
+        return false; /* nobody began to wake it */
+    }
     d->draft->vals[field] = tid_val(d->world->threads[index].tid);
     d->subject.thread = d->subject.thread == STN_WORLD_NONE ? index : d->subject.thread;
     return true;
 }
 
+static uint64_t longest_sleep(const stn_attr *attr, uint32_t comm) {
+    uint32_t low = 0, high = attr->sleep_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (attr->sleeps[middle].comm < comm) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < attr->sleep_count && attr->sleeps[low].comm == comm
+               ? attr->sleeps[low].longest_ns
+               : UINT64_MAX;
+}
+
+/* Somebody who has slept for longer than any of that name did. Chance alone would in the end
+ * leave all of a workload's threads waiting for each other. */
+static uint32_t overdue(const drawing *d) {
+    for (uint16_t r = 0; r < d->world->cpu_count && r < OVERDUE_CPUS; r++) {
+        uint32_t at =
+            stn_world_list(d->world, d->world->ranks[r], STN_THREAD_BLOCKED)->oldest;
+        for (int i = 0; i < OVERDUE_DEPTH && at != STN_WORLD_NONE; i++) {
+            const stn_thread *thread = &d->world->threads[at];
+            uint64_t slept = d->world->now_ns - thread->since_ns;
+            if (!thread->exiting && slept / 2 > longest_sleep(d->attr, thread->comm)) {
+                return at;
+            }
+            at = thread->newer;
+        }
+    }
+    return STN_WORLD_NONE;
+}
+
 static bool draw_thread(drawing *d, uint16_t field) {
+    if (d->type->role == STN_ROLE_WAKING && d->attempt == 0) {
+        uint32_t late = overdue(d);
+        if (late != STN_WORLD_NONE) {
+            d->draft->vals[field] = tid_val(d->world->threads[late].tid);
+            d->subject.thread = late;
+            return true;
+        }
+    }
     uint64_t rungs[3];
     uint64_t word = stn_pick_word(d->world, d->draft);
     uint32_t count =
@@ -204,7 +273,9 @@ static bool draw_thread(drawing *d, uint16_t field) {
             return true;
         }
     }
-    return false;
+    /* nor that: whoever is due for it here */
+    uint32_t due = d->type->role == STN_ROLE_WAKEUP ? STN_THREAD_WAKING : STN_THREAD_READY;
+    return must && take_thread(d, field, STN_PICK_STATE + 2 * due + 1);
 }
 
 /* ---- instances ------------------------------------------------------------------- */
@@ -317,7 +388,8 @@ static bool draw_named(drawing *d) {
     }
     const stn_type_keys *keys = &d->attr->domains->types[d->draft->type];
     for (uint8_t k = 0; k < keys->count; k++) {
-        if (d->attr->key_age[d->draft->type][k] == STN_KEY_BY_VALUE) {
+        bool fixed = d->type->split_field == keys->keys[k].fields[0];
+        if (fixed || d->attr->key_age[d->draft->type][k] == STN_KEY_BY_VALUE) {
             draw_key_value(d, &keys->keys[k]);
         } else {
             draw_key(d, k, &keys->keys[k]);
@@ -378,12 +450,8 @@ static bool leaves_rightly(const drawing *d) {
 /* A workload goes on: the last thread of a name that was always there does not end. */
 static bool may_end(const drawing *d) {
     uint32_t comm = d->world->threads[d->subject.current].comm;
-    for (uint32_t i = 0; i < d->attr->floor_count; i++) {
-        if (d->attr->floors[i].comm == comm) {
-            return stn_world_named(d->world, comm) > d->attr->floors[i].count;
-        }
-    }
-    return true;
+    const stn_floor *floor = floor_of(d->attr, comm);
+    return !floor || floor->least == 0 || stn_world_named(d->world, comm) > floor->least;
 }
 
 bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, stn_draft *draft,
@@ -428,6 +496,7 @@ void stn_attr_fini(stn_attr *attr) {
     }
     stn_free(attr->starts);
     stn_free(attr->floors);
+    stn_free(attr->sleeps);
     stn_free(attr->slots.of);
     stn_free(attr->fields);
     stn_free(attr->key_age);

@@ -53,6 +53,8 @@ typedef struct stn_attr {
     uint32_t start_count;
     stn_floor *floors; /**< [floor_count] names of which some thread was always alive */
     uint32_t floor_count;
+    stn_sleep *sleeps; /**< [sleep_count] by comm, rising */
+    uint32_t sleep_count;
     uint16_t cpu_count;
     uint32_t thread_limit; /**< most threads alive at once in a training run */
 } stn_attr;

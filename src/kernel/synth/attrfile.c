@@ -16,7 +16,13 @@ static void put_starts(const stn_attr *attr, stn_blob *blob) {
     stn_blob_u32(blob, attr->floor_count);
     for (uint32_t i = 0; i < attr->floor_count; i++) {
         stn_blob_u32(blob, attr->floors[i].comm);
-        stn_blob_u32(blob, attr->floors[i].count);
+        stn_blob_u32(blob, attr->floors[i].least);
+        stn_blob_u32(blob, attr->floors[i].most);
+    }
+    stn_blob_u32(blob, attr->sleep_count);
+    for (uint32_t i = 0; i < attr->sleep_count; i++) {
+        stn_blob_u32(blob, attr->sleeps[i].comm);
+        stn_blob_u64(blob, attr->sleeps[i].longest_ns);
     }
 }
 
@@ -100,16 +106,27 @@ static stn_status get_values(stn_attr *attr, stn_cursor *cursor) {
 }
 
 static stn_status get_floors(stn_attr *attr, stn_cursor *cursor) {
-    uint32_t count = stn_cursor_count(cursor, 8);
+    uint32_t count = stn_cursor_count(cursor, 12);
     attr->floors = stn_malloc(count * sizeof *attr->floors);
     if (!attr->floors) {
         return STN_ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
         attr->floors[i].comm = stn_cursor_u32(cursor);
-        attr->floors[i].count = stn_cursor_u32(cursor);
+        attr->floors[i].least = stn_cursor_u32(cursor);
+        attr->floors[i].most = stn_cursor_u32(cursor);
     }
     attr->floor_count = count;
+    count = stn_cursor_count(cursor, 12);
+    attr->sleeps = stn_malloc(count * sizeof *attr->sleeps);
+    if (!attr->sleeps) {
+        return STN_ENOMEM;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        attr->sleeps[i].comm = stn_cursor_u32(cursor);
+        attr->sleeps[i].longest_ns = stn_cursor_u64(cursor);
+    }
+    attr->sleep_count = count;
     return cursor->failed ? STN_EFORMAT : STN_OK;
 }
 

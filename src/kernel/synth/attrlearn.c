@@ -51,7 +51,7 @@ typedef struct learner {
     size_t value_capacity;
     uint64_t (*key_newest)[STN_TYPE_KEYS][STN_AGES];
     field_survey (*key_surveys)[STN_TYPE_KEYS]; /* relations of instances */
-    size_t floor_capacity;
+    size_t floor_capacity, sleep_capacity;
     uint32_t start_next; /* of the run being walked */
 } learner;
 
@@ -114,7 +114,7 @@ static stn_status floors_begin(learner *l) {
                      sizeof *l->attr->floors) != STN_OK) {
             return STN_ENOMEM;
         }
-        l->attr->floors[l->attr->floor_count++] = (stn_floor){comm, UINT32_MAX};
+        l->attr->floors[l->attr->floor_count++] = (stn_floor){comm, UINT32_MAX, 0};
     }
     return STN_OK;
 }
@@ -123,9 +123,9 @@ static stn_status floors_begin(learner *l) {
 static void floors_lower(learner *l) {
     for (uint32_t j = 0; j < l->attr->floor_count; j++) {
         uint32_t count = stn_world_named(l->world, l->attr->floors[j].comm);
-        if (count < l->attr->floors[j].count) {
-            l->attr->floors[j].count = count;
-        }
+        stn_floor *floor = &l->attr->floors[j];
+        floor->least = count < floor->least ? count : floor->least;
+        floor->most = count > floor->most ? count : floor->most;
     }
 }
 
@@ -151,11 +151,44 @@ static stn_status visit_start(learner *l, const stn_walk_step *step) {
     return STN_OK;
 }
 
-/* Names of which none was always there are no floors. */
+/* At a switch: how long the one who comes has slept. */
+static stn_status note_sleep(learner *l, const stn_draft *draft) {
+    const stn_vtype *type = &l->vocab->types[draft->type];
+    if (type->role != STN_ROLE_SWITCH || type->thread_field < 0) {
+        return STN_OK;
+    }
+    uint32_t index =
+        stn_world_thread(l->world, (int32_t)draft->vals[type->thread_field].v, draft->cpu);
+    const stn_thread *thread = index == STN_WORLD_NONE ? NULL : &l->world->threads[index];
+    if (!thread || thread->tid == 0 || thread->slept_ns == 0 || thread->comm == STN_WORLD_NONE) {
+        return STN_OK;
+    }
+    uint64_t slept = l->world->now_ns - thread->slept_ns;
+    stn_attr *attr = l->attr;
+    uint32_t at = 0;
+    while (at < attr->sleep_count && attr->sleeps[at].comm < thread->comm) {
+        at++;
+    }
+    if (at < attr->sleep_count && attr->sleeps[at].comm == thread->comm) {
+        attr->sleeps[at].longest_ns =
+            slept > attr->sleeps[at].longest_ns ? slept : attr->sleeps[at].longest_ns;
+        return STN_OK;
+    }
+    if (stn_grow(&attr->sleeps, &l->sleep_capacity, attr->sleep_count + 1u,
+                 sizeof *attr->sleeps) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    memmove(attr->sleeps + at + 1, attr->sleeps + at,
+            (attr->sleep_count - at) * sizeof *attr->sleeps);
+    attr->sleeps[at] = (stn_sleep){thread->comm, slept};
+    attr->sleep_count++;
+    return STN_OK;
+}
+
 static void floors_end(stn_attr *attr) {
     uint32_t kept = 0;
     for (uint32_t j = 0; j < attr->floor_count; j++) {
-        if (attr->floors[j].count > 0 && attr->floors[j].count != UINT32_MAX) {
+        if (attr->floors[j].least != UINT32_MAX) {
             attr->floors[kept++] = attr->floors[j];
         }
     }
@@ -576,6 +609,9 @@ static stn_status visit_count(void *user, stn_walk_step *step) {
     see_threads(l, step, subject);
     const stn_vtype *type = &l->vocab->types[draft->type];
     stn_status status = visit_start(l, step);
+    if (status == STN_OK && l->start_next > 0) {
+        status = note_sleep(l, draft);
+    }
     for (uint16_t i = 0; i < type->field_count && status == STN_OK; i++) {
         if (draft->vals[i].kind == STN_VAL_NONE) {
             continue;
@@ -624,7 +660,7 @@ static stn_status alloc_tables(learner *l, size_t runs) {
 static void all_slots(stn_attr *attr) {
     for (uint32_t t = 0; t < attr->vocab->type_count; t++) {
         for (uint16_t f = 0; f < attr->vocab->types[t].field_count; f++) {
-            if (attr->slots.count < STN_SLOT_NONE) {
+            if (attr->vocab->types[t].family == t && attr->slots.count < STN_SLOT_NONE) {
                 attr->slots.of[(size_t)t * STN_VFIELD_MAX + f] = (uint16_t)attr->slots.count++;
             }
         }

@@ -14,11 +14,18 @@ static uint64_t seeded(uint64_t seed, uint64_t word) {
     return stn_chain_mix(seed * 0x9e3779b97f4a7c15u, word);
 }
 
-/* Whether threads wait to run here, are being woken for here, are being woken for elsewhere. */
+/* Who waits, as bits: threads to run here; that are being woken for here; for elsewhere; the
+ * one that the running thread last woke, to be woken again (if both slept, who would?);
+ * threads for a disk. */
 static uint32_t waiting(const stn_world *world, uint16_t number) {
+    const stn_cpu *cpu = &world->cpus[number];
     uint32_t here = stn_world_list(world, number, STN_THREAD_WAKING)->count;
+    uint32_t partner =
+        cpu->thread == STN_WORLD_NONE ? STN_WORLD_NONE : world->threads[cpu->thread].partner;
+    bool asleep = partner != STN_WORLD_NONE && world->threads[partner].used &&
+                  world->threads[partner].state == STN_THREAD_BLOCKED;
     return (stn_world_list(world, number, STN_THREAD_READY)->count > 0) | (here > 0) << 1 |
-           (world->waking > here) << 2;
+           (world->waking > here) << 2 | asleep << 3 | (cpu->disk_sleepers > 0) << 4;
 }
 
 static void add_trace(const stn_world *world, uint64_t hash, uint32_t order, stn_rungs *out) {
@@ -109,7 +116,7 @@ static void add_task(const stn_world *world, uint16_t number, uint32_t order, st
     uint16_t last = cpu->history[0];
     bool after =
         last < world->vocab->type_count && world->vocab->types[last].frame == STN_FRAME_POP;
-    uint64_t hash = seeded(SEED_TASK, waits | (uint64_t)after << 3);
+    uint64_t hash = seeded(SEED_TASK, waits | (uint64_t)after << 8);
     uint64_t named = stn_chain_mix(hash, thread->comm + ((uint64_t)(after ? last : 0) << 40));
     add_place(world, number, out);
     for (uint32_t k = 0; k < order && k < STN_HISTORY; k++) {

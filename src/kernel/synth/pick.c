@@ -129,6 +129,15 @@ uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu
 
 /* ---- instances ------------------------------------------------------------------- */
 
+/* A type split by a value takes only instances that do not remember another. */
+static bool suits(const stn_vtype *type, const stn_instance *instance) {
+    if (type->split_field < 0) {
+        return true;
+    }
+    stn_val known = stn_instance_value(instance, type->fields[type->split_field].name);
+    return known.kind == STN_VAL_NONE || stn_val_equal(known, type->split_val);
+}
+
 static uint32_t state_of(const stn_world *world, const stn_draft *draft, uint32_t current,
                          const stn_instance *instance) {
     return STN_KEY_STATE + 4u * instance->last +
@@ -179,13 +188,15 @@ static uint32_t walk_keys(stn_world *world, const stn_draft *draft, uint8_t doma
                           uint32_t current, uint32_t relation, uint32_t stop, uint32_t rank,
                           stn_age age, uint32_t *seen) {
     const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
+    const stn_vtype *type = &world->vocab->types[draft->type];
     uint32_t at = age == STN_AGE_OLDEST ? list->oldest : list->newest;
     for (uint32_t steps = 0; at != STN_WORLD_NONE && steps < WALK; steps++) {
         const stn_instance *instance = &world->instances[at];
         if (at == stop) {
             return at;
         }
-        if (instance->domain == domain && state_of(world, draft, current, instance) == relation) {
+        if (instance->domain == domain &&
+            state_of(world, draft, current, instance) == relation && suits(type, instance)) {
             if (*seen == rank) {
                 return at;
             }
@@ -200,11 +211,12 @@ static uint32_t due_rank(stn_world *world, const stn_draft *draft, uint8_t domai
                          uint32_t index) {
     const stn_instance *wanted = &world->instances[index];
     const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
+    const stn_vtype *type = &world->vocab->types[draft->type];
     uint32_t relation = state_of(world, draft, current, wanted), rank = 0;
     for (uint32_t at = list->newest, n = 0; at != STN_WORLD_NONE && n < WALK; n++) {
         const stn_instance *other = &world->instances[at];
         rank += other->domain == domain && other->due_ns < wanted->due_ns &&
-                state_of(world, draft, current, other) == relation;
+                state_of(world, draft, current, other) == relation && suits(type, other);
         at = other->older;
     }
     return rank;
@@ -226,6 +238,7 @@ uint32_t stn_key_age(stn_world *world, const stn_draft *draft, uint8_t domain, u
 static uint32_t pick_due(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
                          uint32_t relation, uint32_t rank) {
     const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
+    const stn_vtype *type = &world->vocab->types[draft->type];
     uint64_t above = 0;
     uint32_t best = STN_WORLD_NONE;
     for (uint32_t pass = 0; pass <= rank; pass++) {
@@ -233,7 +246,7 @@ static uint32_t pick_due(stn_world *world, const stn_draft *draft, uint8_t domai
         for (uint32_t at = list->newest, n = 0; at != STN_WORLD_NONE && n < WALK; n++) {
             const stn_instance *other = &world->instances[at];
             if (other->domain == domain && (pass == 0 || other->due_ns > above) &&
-                state_of(world, draft, current, other) == relation &&
+                state_of(world, draft, current, other) == relation && suits(type, other) &&
                 (next == STN_WORLD_NONE || other->due_ns < world->instances[next].due_ns)) {
                 next = at;
             }
@@ -252,7 +265,10 @@ uint32_t stn_key_pick(stn_world *world, const stn_draft *draft, uint8_t domain, 
                       uint32_t relation, uint32_t rank, stn_age age) {
     const stn_cpu *cpu = &world->cpus[draft->cpu];
     if (relation == STN_KEY_LAST) {
-        return alive(world, cpu->last_instance[domain], cpu->last_serial[domain]);
+        uint32_t last = alive(world, cpu->last_instance[domain], cpu->last_serial[domain]);
+        bool fits = last != STN_WORLD_NONE &&
+                    suits(&world->vocab->types[draft->type], &world->instances[last]);
+        return fits ? last : STN_WORLD_NONE;
     }
     if (relation == STN_KEY_PARTNER) {
         return partner_instance(world, draft, domain, current);

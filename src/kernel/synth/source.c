@@ -34,7 +34,8 @@ static stn_val of_named(const stn_world *world, uint8_t kind, const stn_subject 
 
 static stn_val of_past(const stn_world *world, const stn_draft *draft, const stn_subject *subject) {
     bool ready = stn_world_list(world, draft->cpu, STN_THREAD_READY)->count > 0;
-    return code((int64_t)world->threads[subject->current].history[0] * 2 + ready);
+    const uint16_t *history = world->threads[subject->current].history;
+    return code((int64_t)history[history[0] == STN_SYMBOL_IN] * 2 + ready);
 }
 
 stn_val stn_source_value(const stn_world *world, const stn_source *source, const stn_draft *draft,
@@ -73,6 +74,10 @@ stn_val stn_source_value(const stn_world *world, const stn_source *source, const
     case STN_SOURCE_BEFORE_TWO:
         return code((int64_t)world->cpus[draft->cpu].history[0] << 16 |
                       world->cpus[draft->cpu].history[1]);
+    case STN_SOURCE_CHILD: {
+        uint32_t child = world->threads[subject->current].child;
+        return child == STN_WORLD_NONE ? none : number(world->threads[child].tid);
+    }
     case STN_SOURCE_NONE:
         return none;
     default:
@@ -101,13 +106,17 @@ static uint32_t remembered(const stn_vocab *vocab, uint32_t type, uint16_t field
     uint32_t name = vocab->types[type].fields[field].name;
     uint16_t partner = vocab->types[type].partner;
     uint32_t rest = 6;
+    uint32_t own = vocab->types[type].family;
+    if (partner != STN_PARTNER_NONE) {
+        partner = vocab->types[partner].family;
+    }
     for (uint32_t t = 0; t < vocab->type_count; t++) {
-        for (uint16_t f = 0; f < vocab->types[t].field_count; f++) {
+        for (uint16_t f = 0; f < vocab->types[t].field_count && vocab->types[t].family == t; f++) {
             bool named = vocab->types[t].fields[f].name == name;
-            if (!(t == partner || (named && (t == type || rest > 0))) || count + 2 > limit) {
+            if (!(t == partner || (named && (t == own || rest > 0))) || count + 2 > limit) {
                 continue;
             }
-            rest -= named && t != type && t != partner;
+            rest -= named && t != own && t != partner;
             out[count++] = (stn_source){STN_SOURCE_THREAD, (uint8_t)f, (uint16_t)t};
             out[count++] = (stn_source){STN_SOURCE_CPU, (uint8_t)f, (uint16_t)t};
         }

@@ -32,6 +32,8 @@ static stn_status take_threads(stn_start *start, const stn_world *world, uint32_
     }
     for (uint32_t i = 0; i < start->thread_count; i++) {
         stn_thread *thread = &start->threads[i];
+        thread->partner = thread->partner < world->thread_count ? number[thread->partner]
+                                                                : STN_WORLD_NONE;
         thread->child =
             thread->child < world->thread_count ? number[thread->child] : STN_WORLD_NONE;
         thread->entered = STN_WORLD_NONE;
@@ -135,6 +137,7 @@ static stn_status restore_thread(const stn_start *start, stn_world *world, uint3
     to->comm = from->comm;
     to->depth = from->depth;
     to->exiting = from->exiting;
+    to->waked = from->state == STN_THREAD_WAKING || from->state == STN_THREAD_WOKEN;
     memcpy(to->open, from->open, sizeof to->open);
     memcpy(to->history, from->history, sizeof to->history);
     if (number >= start->cpu_count && from->state > STN_THREAD_WOKEN) {
@@ -149,6 +152,17 @@ stn_status stn_start_restore(const stn_start *start, stn_world *world) {
     for (uint32_t i = 0; i < start->thread_count; i++) {
         if (restore_thread(start, world, i) != STN_OK) {
             return STN_ENOMEM;
+        }
+    }
+    for (uint32_t i = start->cpu_count; i < start->thread_count; i++) {
+        const stn_thread *from = &start->threads[i];
+        stn_thread *to = &world->threads[stn_world_thread(world, from->tid, 0)];
+        if (from->partner >= start->cpu_count && from->partner < start->thread_count) {
+            to->partner = stn_world_thread(world, start->threads[from->partner].tid, 0);
+        }
+        if (from->disk && to->state == STN_THREAD_BLOCKED) {
+            to->disk = true;
+            world->cpus[to->cpu].disk_sleepers++;
         }
     }
     for (uint16_t i = 0; i < world->cpu_count; i++) {
@@ -183,6 +197,8 @@ static void put_thread(const stn_thread *thread, stn_blob *blob) {
     stn_blob_u32(blob, thread->comm);
     stn_blob_u8(blob, thread->state);
     stn_blob_u8(blob, thread->exiting);
+    stn_blob_u8(blob, thread->disk);
+    stn_blob_u32(blob, thread->partner);
     stn_blob_u16(blob, thread->cpu);
     stn_blob_u64(blob, thread->since_ns);
     stn_blob_u8(blob, thread->depth);
@@ -249,6 +265,8 @@ static bool get_thread(stn_thread *thread, stn_cursor *cursor, const stn_start *
     thread->comm = stn_cursor_u32(cursor);
     thread->state = stn_cursor_u8(cursor);
     thread->exiting = stn_cursor_u8(cursor) != 0;
+    thread->disk = stn_cursor_u8(cursor) != 0;
+    thread->partner = stn_cursor_u32(cursor);
     thread->cpu = stn_cursor_u16(cursor);
     thread->since_ns = stn_cursor_u64(cursor);
     thread->depth = stn_cursor_u8(cursor);
@@ -335,7 +353,7 @@ static bool get_cpus(stn_start *start, stn_cursor *cursor) {
 }
 
 static stn_status get_threads(stn_start *start, stn_cursor *cursor, const stn_vocab *vocab) {
-    uint32_t count = stn_cursor_count(cursor, 41);
+    uint32_t count = stn_cursor_count(cursor, 46);
     start->threads = stn_malloc(count * sizeof *start->threads);
     if (!start->threads) {
         return STN_ENOMEM;

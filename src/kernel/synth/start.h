@@ -20,11 +20,18 @@ typedef struct stn_start {
     uint8_t history_rank[STN_HISTORY];
 } stn_start;
 
-/** Threads of a name of which so many were alive from the first start of every run on. */
+/** How many threads of a name were alive, at least and at most, from the first start of every
+ *  run on. */
 typedef struct stn_floor {
     uint32_t comm; /**< text id */
-    uint32_t count;
+    uint32_t least, most;
 } stn_floor;
+
+/** How long threads of a name sleep: longer than any did in training, one is overdue. */
+typedef struct stn_sleep {
+    uint32_t comm; /**< text id */
+    uint64_t longest_ns;
+} stn_sleep;
 
 /** Is no handler open, and is it known on each CPU who runs? */
 bool stn_start_fits(const stn_world *world);

@@ -108,6 +108,38 @@ const char *stn_vocab_name(const stn_vocab *vocab, uint32_t text) {
     return text < vocab->texts.count ? vocab->texts.texts[text] : "";
 }
 
+static bool plain_val(const stn_field *field, stn_val *val) {
+    *val = (stn_val){.v = field->v.i, .kind = field->kind};
+    if (field->kind == STN_FIELD_REAL) {
+        memcpy(&val->v, &field->v.f, sizeof val->v);
+    }
+    if (field->kind == STN_FIELD_SEQ) {
+        val->kind = STN_VAL_NONE;
+    }
+    return field->kind != STN_FIELD_STR;
+}
+
+/* Without making anything known. */
+static bool known_val(const stn_vocab *vocab, const stn_field *field, stn_val *val) {
+    if (!plain_val(field, val)) {
+        val->v = stn_intern_find(&vocab->texts, field->v.s, strlen(field->v.s));
+    }
+    return val->v != STN_INTERN_NONE || field->kind != STN_FIELD_STR;
+}
+
+stn_status stn_vocab_val(stn_vocab *vocab, const stn_field *field, bool add, stn_val *val) {
+    if (!add) {
+        if (!known_val(vocab, field, val)) {
+            val->kind = STN_VAL_NONE;
+        }
+        return STN_OK;
+    }
+    if (!plain_val(field, val)) {
+        val->v = stn_vocab_ctext(vocab, field->v.s);
+    }
+    return field->kind == STN_FIELD_STR && val->v == UINT32_MAX ? STN_ENOMEM : STN_OK;
+}
+
 /* ---- types ---------------------------------------------------------------- */
 
 static bool has_prefix(const char *text, const char *prefix) {
@@ -198,10 +230,20 @@ static void type_finish(stn_vocab *vocab, stn_vtype *type) {
         type->fields[i].means = meaning_of(name, stn_vocab_name(vocab, type->fields[i].name));
     }
     type->frame = frame_of(name);
+    type->softirq = strcmp(name, "softirq_entry") == 0;
     type->syscall = has_prefix(name, "sys_enter_") || has_prefix(name, "sys_exit_");
     type->partner = partner_of(vocab, name);
-    if (type->partner != STN_PARTNER_NONE) {
-        vocab->types[type->partner].entry = true;
+}
+
+/* Splits of one type are chained; the first in order is the head of the family. */
+static void chain_splits(stn_vocab *vocab) {
+    for (uint32_t i = vocab->type_count; i-- > 0;) {
+        uint32_t *first = &vocab->from_type[vocab->types[i].catalog_type];
+        vocab->types[i].next_split = *first == UINT32_MAX ? STN_PARTNER_NONE : (uint16_t)*first;
+        *first = i;
+    }
+    for (uint32_t i = 0; i < vocab->type_count; i++) {
+        vocab->types[i].family = (uint16_t)vocab->from_type[vocab->types[i].catalog_type];
     }
 }
 
@@ -214,18 +256,53 @@ static stn_status index_types(stn_vocab *vocab) {
     }
     vocab->from_type_count = count;
     memset(vocab->from_type, 0xff, count * sizeof *vocab->from_type);
+    chain_splits(vocab);
     for (uint32_t i = 0; i < vocab->type_count; i++) {
-        vocab->from_type[vocab->types[i].catalog_type] = i;
         vocab->types[i].entry = false;
     }
     for (uint32_t i = 0; i < vocab->type_count; i++) {
         type_finish(vocab, &vocab->types[i]);
     }
+    for (uint32_t i = 0; i < vocab->type_count; i++) {
+        for (uint32_t j = 0; j < vocab->type_count; j++) {
+            vocab->types[i].entry |= stn_vocab_pairs(vocab, i, j);
+        }
+    }
     return STN_OK;
 }
 
-uint32_t stn_vocab_type(const stn_vocab *vocab, uint32_t catalog_type) {
-    return catalog_type < vocab->from_type_count ? vocab->from_type[catalog_type] : UINT32_MAX;
+uint32_t stn_vocab_type(const stn_vocab *vocab, const stn_event *event) {
+    uint32_t at =
+        event->type < vocab->from_type_count ? vocab->from_type[event->type] : UINT32_MAX;
+    if (at == UINT32_MAX || vocab->types[at].next_split == STN_PARTNER_NONE) {
+        return at;
+    }
+    uint32_t rest = UINT32_MAX;
+    for (; at != STN_PARTNER_NONE; at = vocab->types[at].next_split) {
+        const stn_vtype *type = &vocab->types[at];
+        if (type->split_field < 0) {
+            rest = at;
+            continue;
+        }
+        stn_val val = {.kind = STN_VAL_NONE};
+        const stn_field *field =
+            stn_event_field(event, vocab->text_catalog[type->fields[type->split_field].name]);
+        if (field && known_val(vocab, field, &val) && stn_val_equal(val, type->split_val)) {
+            return at;
+        }
+    }
+    return rest;
+}
+
+bool stn_vocab_pairs(const stn_vocab *vocab, uint32_t entry, uint32_t exit) {
+    const stn_vtype *out = &vocab->types[exit];
+    if (out->partner == STN_PARTNER_NONE || entry >= vocab->type_count) {
+        return false;
+    }
+    const stn_vtype *in = &vocab->types[entry];
+    return in->family == vocab->types[out->partner].family &&
+           (in->split_field < 0 || out->split_field < 0 ||
+            stn_val_equal(in->split_val, out->split_val));
 }
 
 /* ---- learning ------------------------------------------------------------- */
@@ -239,8 +316,39 @@ typedef struct layout {
 
 enum { LAYOUTS = 8 };
 
+/* Types that are split, and by which field. */
+typedef struct split_row {
+    const char *type, *field;
+} split_row;
+
+static const split_row split_rows[] = {
+    {"softirq_raise", "vec"},
+    {"softirq_entry", "vec"},
+    {"softirq_exit", "vec"},
+    {"irq_handler_entry", "irq"},
+    {"cpu_idle", "state"},
+    {"sched_switch", "prev_state"},
+    {"hrtimer_start", "function"},
+    {"hrtimer_expire_entry", "function"},
+    {"timer_start", "function"},
+    {"timer_expire_entry", "function"},
+};
+
+enum {
+    SPLIT_VALUES = 64,
+    SPLIT_SHARE = 500, /* a value is split off from this share of its type's events on, */
+    SPLIT_LEAST = 24,  /* … and so many */
+    SPLITS_IN_ALL = 512,
+};
+
+typedef struct split_value {
+    stn_val val;
+    uint64_t count;
+} split_value;
+
 typedef struct type_census {
     uint64_t *counts; /* [types] */
+    uint64_t *rests;  /* [types] of them, not split off */
     layout *layouts;  /* [types][LAYOUTS] */
     uint32_t types;
     uint32_t synth; /* string id of "synth" */
@@ -268,7 +376,8 @@ static void census_event(type_census *census, const stn_event *event) {
     }
 }
 
-static stn_status add_type(stn_vocab *vocab, const type_census *census, uint32_t type) {
+static stn_status add_type(stn_vocab *vocab, const type_census *census, uint32_t type,
+                           const split_row *split, const split_value *value) {
     const layout *best = census->layouts + (size_t)type * LAYOUTS;
     for (int i = 1; i < LAYOUTS; i++) {
         const layout *other = census->layouts + (size_t)type * LAYOUTS + i;
@@ -278,7 +387,8 @@ static stn_status add_type(stn_vocab *vocab, const type_census *census, uint32_t
     stn_vtype *out = &vocab->types[vocab->type_count];
     *out = (stn_vtype){.name = stn_vocab_ctext(vocab, named->name),
                        .original = stn_vocab_ctext(vocab, named->original),
-                       .count = census->counts[type],
+                       .count = value ? value->count : census->rests[type],
+                       .split_field = -1,
                        .catalog_type = type};
     bool failed = out->name == UINT32_MAX || out->original == UINT32_MAX;
     for (uint16_t i = 0; i < best->field_count; i++) {
@@ -286,6 +396,10 @@ static stn_status add_type(stn_vocab *vocab, const type_census *census, uint32_t
         failed |= out->fields[i].name == UINT32_MAX;
     }
     out->field_count = best->field_count;
+    if (value) {
+        out->split_field = field_index(vocab, out, split->field);
+        out->split_val = value->val;
+    }
     vocab->type_count++;
     return failed ? STN_ENOMEM : STN_OK;
 }
@@ -295,10 +409,89 @@ static int by_count(const void *a, const void *b) {
     if (x->count != y->count) {
         return x->count > y->count ? -1 : 1;
     }
-    return x->catalog_type < y->catalog_type ? -1 : x->catalog_type > y->catalog_type;
+    if (x->catalog_type != y->catalog_type) {
+        return x->catalog_type < y->catalog_type ? -1 : 1;
+    }
+    return x->split_val.v < y->split_val.v ? -1 : x->split_val.v > y->split_val.v;
 }
 
-static stn_status types_from(stn_vocab *vocab, const type_census *census, stn_err *err) {
+static const split_row *split_of(const stn_vocab *vocab, uint32_t type) {
+    const char *name = stn_catalog_type_at(vocab->catalog, type)->name;
+    for (size_t i = 0; i < sizeof split_rows / sizeof split_rows[0]; i++) {
+        if (strcmp(split_rows[i].type, name) == 0) {
+            return &split_rows[i];
+        }
+    }
+    return NULL;
+}
+
+static int by_value_count(const void *a, const void *b) {
+    const split_value *x = a, *y = b;
+    if (x->count != y->count) {
+        return x->count > y->count ? -1 : 1;
+    }
+    return x->val.v < y->val.v ? -1 : x->val.v > y->val.v;
+}
+
+/* Values of the field that @p type is split by, the most frequent first. */
+static stn_status count_values(stn_vocab *vocab, const stn_trace *const *traces, size_t count,
+                               uint32_t type, uint32_t field, split_value *values,
+                               uint32_t *value_count) {
+    *value_count = 0;
+    for (size_t t = 0; t < count; t++) {
+        for (size_t i = 0; i < traces[t]->count; i++) {
+            const stn_event *event = &traces[t]->events[i];
+            const stn_field *at = event->type == type ? stn_event_field(event, field) : NULL;
+            stn_val val;
+            if (!at) {
+                continue;
+            }
+            if (stn_vocab_val(vocab, at, true, &val) != STN_OK) {
+                return STN_ENOMEM;
+            }
+            uint32_t v = 0;
+            while (v < *value_count && !stn_val_equal(values[v].val, val)) {
+                v++;
+            }
+            if (v == *value_count && v < SPLIT_VALUES) {
+                values[(*value_count)++] = (split_value){.val = val};
+            }
+            if (v < *value_count) {
+                values[v].count++;
+            }
+        }
+    }
+    qsort(values, *value_count, sizeof *values, by_value_count);
+    return STN_OK;
+}
+
+static stn_status add_splits(stn_vocab *vocab, type_census *census, uint32_t type,
+                             const stn_trace *const *traces, size_t count) {
+    const split_row *split = split_of(vocab, type);
+    split_value values[SPLIT_VALUES];
+    uint32_t value_count = 0;
+    uint32_t field = split ? stn_catalog_find(vocab->catalog, split->field) : STN_NO_ID;
+    census->rests[type] = census->counts[type];
+    if (field != STN_NO_ID && count_values(vocab, traces, count, type, field, values,
+                                           &value_count) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    stn_status status = STN_OK;
+    for (uint32_t v = 0; v < value_count && v < STN_SPLIT_MAX && status == STN_OK; v++) {
+        if (values[v].count < SPLIT_LEAST || values[v].count * SPLIT_SHARE < census->counts[type]) {
+            break;
+        }
+        census->rests[type] -= values[v].count;
+        status = add_type(vocab, census, type, split, &values[v]);
+    }
+    if (status == STN_OK && census->rests[type] > 0) {
+        status = add_type(vocab, census, type, NULL, NULL);
+    }
+    return status;
+}
+
+static stn_status types_from(stn_vocab *vocab, type_census *census,
+                             const stn_trace *const *traces, size_t count, stn_err *err) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < census->types; i++) {
         used += census->counts[i] > 0;
@@ -306,16 +499,16 @@ static stn_status types_from(stn_vocab *vocab, const type_census *census, stn_er
     if (used == 0) {
         return stn_err_set(err, STN_ERANGE, "the training traces hold no events");
     }
-    if (used > STN_VTYPE_MAX) {
+    if (used > STN_VTYPE_MAX - SPLITS_IN_ALL) {
         return stn_err_set(err, STN_ERANGE, "%u event types, at most %d can be learned", used,
-                           STN_VTYPE_MAX);
+                           STN_VTYPE_MAX - SPLITS_IN_ALL);
     }
-    vocab->types = stn_malloc(used * sizeof *vocab->types);
+    vocab->types = stn_malloc((used + SPLITS_IN_ALL) * sizeof *vocab->types);
     if (!vocab->types) {
         return stn_err_set(err, STN_ENOMEM, "out of memory for %u event types", used);
     }
     for (uint32_t i = 0; i < census->types; i++) {
-        if (census->counts[i] > 0 && add_type(vocab, census, i) != STN_OK) {
+        if (census->counts[i] > 0 && add_splits(vocab, census, i, traces, count) != STN_OK) {
             return stn_err_set(err, STN_ENOMEM, "out of memory for %u event types", used);
         }
     }
@@ -332,9 +525,10 @@ stn_status stn_vocab_learn(stn_vocab *vocab, const stn_trace *const *traces, siz
     type_census census = {.types = stn_catalog_type_count(catalog),
                           .synth = stn_catalog_find(catalog, "synth")};
     census.counts = stn_calloc(census.types, sizeof *census.counts);
+    census.rests = stn_calloc(census.types, sizeof *census.rests);
     census.layouts = stn_calloc((size_t)census.types * LAYOUTS, sizeof *census.layouts);
     stn_status status = STN_OK;
-    if (!census.counts || !census.layouts) {
+    if (!census.counts || !census.rests || !census.layouts) {
         status = stn_err_set(err, STN_ENOMEM, "out of memory for %u event types", census.types);
     }
     for (size_t t = 0; t < count && status == STN_OK; t++) {
@@ -345,9 +539,10 @@ stn_status stn_vocab_learn(stn_vocab *vocab, const stn_trace *const *traces, siz
         }
     }
     if (status == STN_OK) {
-        status = types_from(vocab, &census, err);
+        status = types_from(vocab, &census, traces, count, err);
     }
     stn_free(census.counts);
+    stn_free(census.rests);
     stn_free(census.layouts);
     if (status != STN_OK) {
         stn_vocab_fini(vocab);
@@ -381,6 +576,9 @@ void stn_vocab_put(const stn_vocab *vocab, stn_blob *blob) {
         for (uint16_t j = 0; j < type->field_count; j++) {
             stn_blob_u32(blob, type->fields[j].name);
         }
+        stn_blob_u8(blob, (uint8_t)type->split_field);
+        stn_blob_u64(blob, (uint64_t)type->split_val.v);
+        stn_blob_u8(blob, (uint8_t)type->split_val.kind);
     }
 }
 
@@ -400,6 +598,16 @@ static stn_status get_type(stn_vocab *vocab, stn_cursor *cursor) {
         if (cursor->failed || type->fields[i].name >= texts) {
             return STN_EFORMAT;
         }
+    }
+    type->split_field = (int8_t)stn_cursor_u8(cursor);
+    type->split_val.v = (int64_t)stn_cursor_u64(cursor);
+    type->split_val.kind = stn_cursor_u8(cursor);
+    bool split = type->split_field >= 0;
+    bool text = split && type->split_val.kind == STN_FIELD_STR;
+    if (cursor->failed || (split && type->split_field >= type->field_count) ||
+        (split && type->split_val.kind > STN_FIELD_STR) ||
+        (text && (type->split_val.v < 0 || type->split_val.v >= texts))) {
+        return STN_EFORMAT;
     }
     type->catalog_type = stn_catalog_type(vocab->catalog, stn_vocab_name(vocab, type->name),
                                           stn_vocab_name(vocab, type->original));
@@ -429,7 +637,7 @@ static stn_status get_texts(stn_vocab *vocab, stn_cursor *cursor) {
 stn_status stn_vocab_get(stn_vocab *vocab, stn_cursor *cursor, stn_catalog *catalog) {
     *vocab = (stn_vocab){.catalog = catalog};
     stn_status status = get_texts(vocab, cursor);
-    uint32_t types = status == STN_OK ? stn_cursor_count(cursor, 18) : 0;
+    uint32_t types = status == STN_OK ? stn_cursor_count(cursor, 28) : 0;
     if (status == STN_OK && (types == 0 || types > STN_VTYPE_MAX)) {
         status = STN_EFORMAT;
     }

@@ -14,8 +14,25 @@
 enum {
     STN_VTYPE_MAX = 8192, /**< event types of a model */
     STN_VFIELD_MAX = 24,  /**< fields of one type; more are not learned */
+    STN_SPLIT_MAX = 12,    /**< values that a type is split by */
     STN_PARTNER_NONE = 0xffff,
 };
+
+/** A field's value. */
+typedef struct stn_val {
+    int64_t v;     /**< texts: id in the vocabulary; reals: their bits */
+    uint32_t kind; /**< stn_field_kind or STN_VAL_NONE */
+    uint32_t unused;
+} stn_val;
+#define STN_VAL_NONE 255u
+
+/** A kind for what is a code and no value of a field: equal to nothing. */
+#define STN_VAL_CODE STN_FIELD_SEQ
+
+static inline bool stn_val_equal(stn_val a, stn_val b) {
+    return a.kind != STN_VAL_CODE && b.kind != STN_VAL_CODE && a.v == b.v && (a.kind == STN_FIELD_STR) == (b.kind == STN_FIELD_STR) &&
+           (a.kind == STN_VAL_NONE) == (b.kind == STN_VAL_NONE);
+}
 
 /** What an event does to threads and CPUs beyond being an event of the running thread. */
 typedef enum stn_role {
@@ -61,9 +78,14 @@ typedef struct stn_vtype {
     uint64_t count;          /**< training events */
     uint16_t field_count;
     uint16_t partner;                            /**< the entry of this exit, or STN_PARTNER_NONE */
+    uint16_t family;      /**< first of the types that are splits of one */
+    uint16_t next_split;  /**< another of them, or STN_PARTNER_NONE */
+    int8_t split_field;   /**< index of the field whose value makes it a type of its own, or -1 */
+    stn_val split_val;    /**< that value */
     uint8_t role;                                /**< stn_role */
     uint8_t frame;                               /**< stn_frame */
     bool entry;                                  /**< some type is the exit that belongs to it */
+    bool softirq;        /**< enters a softirq */
     bool syscall;                                /**< enters or leaves a system call */
     int8_t thread_field, cpu_field, state_field; /**< index of the field the role reads, or -1 */
     stn_vfield fields[STN_VFIELD_MAX];
@@ -87,8 +109,16 @@ stn_status stn_vocab_learn(stn_vocab *vocab, const stn_trace *const *traces, siz
                            stn_catalog *catalog, stn_err *err) STN_MUST_USE;
 void stn_vocab_fini(stn_vocab *vocab);
 
-/** Dense type of a catalog type, or UINT32_MAX if not known. */
-uint32_t stn_vocab_type(const stn_vocab *vocab, uint32_t catalog_type);
+/** Dense type of an event, or UINT32_MAX if not known. Types of which a small value decides
+ *  what follows (a softirq's vector, a timer's function, the state of who leaves a CPU) are
+ *  split by it, so that the order of events knows it too. */
+uint32_t stn_vocab_type(const stn_vocab *vocab, const stn_event *event);
+/** Is @p entry one that the exit @p exit can belong to? */
+bool stn_vocab_pairs(const stn_vocab *vocab, uint32_t entry, uint32_t exit);
+/** The field's value in the vocabulary's terms; kind NONE if its text is not known.
+ *  @param add  make unknown texts known  @return STN_OK, STN_ENOMEM */
+stn_status stn_vocab_val(stn_vocab *vocab, const stn_field *field, bool add,
+                         stn_val *val) STN_MUST_USE;
 /** Text id of a catalog string, added if new; UINT32_MAX if out of memory. */
 uint32_t stn_vocab_text(stn_vocab *vocab, uint32_t catalog_string);
 /** Text id of a NUL-terminated text, added if new; UINT32_MAX if out of memory. */

@@ -128,6 +128,10 @@ static void list_add(stn_world *world, uint32_t index) {
 static void thread_drop(stn_world *world, uint32_t index) {
     stn_thread *thread = &world->threads[index];
     list_remove(world, index);
+    if (thread->disk) {
+        thread->disk = false;
+        world->cpus[thread->cpu].disk_sleepers--;
+    }
     stn_instance_drop_thread(world, index);
     uint64_t *entry = stn_map_get(&world->by_tid, (uint64_t)(uint32_t)thread->tid);
     if (entry) {
@@ -144,6 +148,10 @@ static void thread_drop(stn_world *world, uint32_t index) {
 static void thread_state(stn_world *world, uint32_t index, uint8_t state, uint16_t cpu) {
     stn_thread *thread = &world->threads[index];
     list_remove(world, index);
+    if (thread->disk) {
+        thread->disk = false;
+        world->cpus[thread->cpu].disk_sleepers--;
+    }
     thread->state = state;
     thread->cpu = cpu < world->cpu_count ? cpu : thread->cpu;
     thread->since_ns = world->now_ns;
@@ -219,7 +227,7 @@ static uint32_t thread_new(stn_world *world, int32_t tid, uint32_t comm, uint16_
     stn_thread *thread = &world->threads[index];
     *thread = (stn_thread){.tid = tid, .comm = comm, .state = STN_THREAD_UNSEEN, .cpu = cpu};
     thread->used = true;
-    thread->child = thread->entered = STN_WORLD_NONE;
+    thread->child = thread->entered = thread->partner = STN_WORLD_NONE;
     thread->since_ns = world->now_ns;
     list_clear(&thread->own);
     history_clear(thread->history);
@@ -270,6 +278,20 @@ uint32_t stn_world_population(const stn_world *world, uint32_t state) {
     return count;
 }
 
+void stn_world_retire(stn_world *world) {
+    uint32_t oldest = STN_WORLD_NONE;
+    for (uint16_t i = 0; i < world->cpu_count; i++) {
+        uint32_t at = stn_world_list(world, i, STN_THREAD_BLOCKED)->oldest;
+        if (at != STN_WORLD_NONE && (oldest == STN_WORLD_NONE ||
+                                     world->threads[at].since_ns < world->threads[oldest].since_ns)) {
+            oldest = at;
+        }
+    }
+    if (oldest != STN_WORLD_NONE) {
+        thread_drop(world, oldest);
+    }
+}
+
 uint32_t stn_world_named(const stn_world *world, uint32_t comm) {
     uint32_t count = 0;
     for (size_t i = world->cpu_count; i < world->thread_count; i++) {
@@ -292,12 +314,15 @@ stn_leaving stn_world_leaving(const stn_world *world, const stn_val *val) {
         const char *text = stn_vocab_name(world->vocab, (uint32_t)val->v);
         return text[0] == 'R'                       ? STN_LEAVES_READY
                : (text[0] == 'X' || text[0] == 'Z') ? STN_LEAVES_GONE
+               : text[0] == 'D'                     ? STN_LEAVES_DISK
                                                     : STN_LEAVES_BLOCKED;
     }
     if (val->kind == STN_VAL_NONE || (val->v & 0xff) == 0) {
         return STN_LEAVES_READY;
     }
-    return (val->v & 0x30) ? STN_LEAVES_GONE : STN_LEAVES_BLOCKED;
+    return (val->v & 0x30)  ? STN_LEAVES_GONE
+           : (val->v & 0x2) ? STN_LEAVES_DISK
+                            : STN_LEAVES_BLOCKED;
 }
 
 static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_draft *draft) {
@@ -309,9 +334,10 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
     uint32_t prev = cpu->thread;
     if (prev != STN_WORLD_NONE && world->threads[prev].tid != 0) {
         stn_leaving leaves = stn_world_leaving(world, val_at(draft, type->state_field));
-        bool blocked = leaves == STN_LEAVES_BLOCKED;
+        bool blocked = leaves == STN_LEAVES_BLOCKED || leaves == STN_LEAVES_DISK;
         bool gone = leaves == STN_LEAVES_GONE || (blocked && world->threads[prev].exiting);
         bool woken = world->threads[prev].state == STN_THREAD_WOKEN;
+        world->threads[prev].slept_ns = world->now_ns;
         bool ready = !gone && (!blocked || world->threads[prev].pending);
         thread_state(world, prev,
                      gone            ? STN_THREAD_DEAD
@@ -319,6 +345,10 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
                      : ready         ? STN_THREAD_READY
                                      : STN_THREAD_BLOCKED,
                      draft->cpu);
+        if (leaves == STN_LEAVES_DISK && world->threads[prev].state == STN_THREAD_BLOCKED) {
+            world->threads[prev].disk = true;
+            cpu->disk_sleepers++;
+        }
     }
     uint32_t index = stn_world_meet(world, (int32_t)next->v, STN_WORLD_NONE, draft->cpu);
     if (index == STN_WORLD_NONE) {
@@ -335,6 +365,19 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
     return STN_OK;
 }
 
+/* From within a system call, be it in the softirq that the call itself raised. */
+static void note_partner(stn_world *world, uint16_t number, uint32_t index) {
+    const stn_cpu *cpu = &world->cpus[number];
+    if (cpu->thread == STN_WORLD_NONE || cpu->thread == index) {
+        return;
+    }
+    stn_thread *waker = &world->threads[cpu->thread];
+    bool softirq = cpu->depth == 1 && world->vocab->types[cpu->stack[0]].softirq;
+    if (waker->tid != 0 && waker->depth > 0 && (cpu->depth == 0 || softirq)) {
+        waker->partner = index;
+    }
+}
+
 static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *draft,
                     uint32_t index) {
     stn_thread *thread = &world->threads[index];
@@ -343,6 +386,8 @@ static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *dr
     if (thread->tid == 0 || thread->state == STN_THREAD_DEAD) {
         return;
     }
+    thread->waked = type->role == STN_ROLE_WAKING;
+    note_partner(world, draft->cpu, index);
     if (thread->state <= STN_THREAD_WOKEN) {
         thread->pending = true;
         thread->state =
@@ -446,7 +491,7 @@ static void update_handlers(stn_cpu *cpu, const stn_vtype *type, uint16_t symbol
 
 /* What the thread is in the middle of. A system call begins with nothing open, whatever a
  * lossy trace says. */
-static void update_open(stn_thread *thread, const stn_vtype *type, uint16_t symbol) {
+static void update_open(const stn_world *world, stn_thread *thread, const stn_vtype *type, uint16_t symbol) {
     if (type->syscall && type->entry) {
         thread->depth = 0;
     }
@@ -454,7 +499,7 @@ static void update_open(stn_thread *thread, const stn_vtype *type, uint16_t symb
         thread->open[thread->depth++] = symbol;
     } else if (type->partner != STN_PARTNER_NONE) {
         for (uint8_t i = thread->depth; i-- > 0;) {
-            if (thread->open[i] == type->partner) {
+            if (stn_vocab_pairs(world->vocab, thread->open[i], symbol)) {
                 thread->depth = i;
             }
         }
@@ -462,7 +507,8 @@ static void update_open(stn_thread *thread, const stn_vtype *type, uint16_t symb
 }
 
 static void remember(stn_world *world, const stn_draft *draft, uint32_t thread) {
-    const uint16_t *slots = world->slots->of + (size_t)draft->type * STN_VFIELD_MAX;
+    size_t family = world->vocab->types[draft->type].family;
+    const uint16_t *slots = world->slots->of + family * STN_VFIELD_MAX;
     size_t count = world->slots->count;
     for (uint16_t i = 0; i < draft->val_count; i++) {
         if (slots[i] != STN_SLOT_NONE) {
@@ -520,7 +566,7 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
         update_handlers(cpu, type, symbol);
     } else {
         history_push(world->threads[current].history, symbol);
-        update_open(&world->threads[current], type, symbol);
+        update_open(world, &world->threads[current], type, symbol);
     }
     remember(world, draft, current);
     if (world->domains->types[draft->type].count > 0 &&
@@ -535,28 +581,8 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
 
 /* ---- events ------------------------------------------------------------------------ */
 
-static stn_status val_from(stn_val *val, stn_vocab *vocab, const stn_field *field) {
-    *val = (stn_val){.kind = field->kind};
-    switch (field->kind) {
-    case STN_FIELD_STR: {
-        uint32_t text = stn_vocab_ctext(vocab, field->v.s);
-        val->v = text;
-        return text == UINT32_MAX ? STN_ENOMEM : STN_OK;
-    }
-    case STN_FIELD_REAL:
-        memcpy(&val->v, &field->v.f, sizeof val->v);
-        return STN_OK;
-    case STN_FIELD_SEQ:
-        val->kind = STN_VAL_NONE;
-        return STN_OK;
-    default:
-        val->v = field->v.i;
-        return STN_OK;
-    }
-}
-
 stn_status stn_draft_from(stn_draft *draft, stn_vocab *vocab, const stn_event *event) {
-    uint32_t dense = stn_vocab_type(vocab, event->type);
+    uint32_t dense = stn_vocab_type(vocab, event);
     if (dense == UINT32_MAX) {
         return STN_ENOTFOUND;
     }
@@ -576,7 +602,7 @@ stn_status stn_draft_from(stn_draft *draft, stn_vocab *vocab, const stn_event *e
             field = stn_event_field(event, name);
         }
         draft->vals[i] = (stn_val){.kind = STN_VAL_NONE};
-        if (field && val_from(&draft->vals[i], vocab, field) != STN_OK) {
+        if (field && stn_vocab_val(vocab, field, true, &draft->vals[i]) != STN_OK) {
             return STN_ENOMEM;
         }
     }

@@ -29,22 +29,6 @@ enum {
 #define STN_SYMBOL_FORKED 0xfffdu /**< in a child's history: it was made here */
 #define STN_WORLD_NONE    UINT32_MAX
 
-/** A field's value. */
-typedef struct stn_val {
-    int64_t v;     /**< texts: id in the vocabulary; reals: their bits */
-    uint32_t kind; /**< stn_field_kind or STN_VAL_NONE */
-    uint32_t unused;
-} stn_val;
-#define STN_VAL_NONE 255u
-
-/** A kind for what is a code and no value of a field: equal to nothing. */
-#define STN_VAL_CODE STN_FIELD_SEQ
-
-static inline bool stn_val_equal(stn_val a, stn_val b) {
-    return a.kind != STN_VAL_CODE && b.kind != STN_VAL_CODE && a.v == b.v && (a.kind == STN_FIELD_STR) == (b.kind == STN_FIELD_STR) &&
-           (a.kind == STN_VAL_NONE) == (b.kind == STN_VAL_NONE);
-}
-
 /** An event in the vocabulary's terms. */
 typedef struct stn_draft {
     uint64_t time_ns;
@@ -78,11 +62,15 @@ typedef struct stn_thread {
     uint32_t comm; /**< text id */
     uint8_t state; /**< stn_thread_state */
     bool pending;  /**< woken since it was switched in */
+    bool waked;    /**< its wake-up has begun and not ended */
     bool exiting;  /**< had its exit event */
     bool used;
     uint16_t cpu;      /**< where it runs, ran, or is to run */
+    uint32_t partner;  /**< index of the thread that it woke last from within a call */
+    bool disk;         /**< sleeps uninterruptibly */
     uint32_t child;    /**< index of the thread it made last */
     uint64_t since_ns; /**< of the state */
+    uint64_t slept_ns; /**< when it last went to sleep */
     uint32_t older, newer;
     stn_list own;     /**< instances of its scope */
     uint32_t entered; /**< instance that an entry outside handlers named last */
@@ -117,6 +105,7 @@ typedef struct stn_cpu {
     uint16_t handler_count; /**< events of handler_history that belong to this burst */
     uint16_t handler_history[STN_HISTORY];
     uint16_t history[STN_HISTORY];
+    uint32_t disk_sleepers; /**< threads that fell asleep uninterruptibly here */
     int32_t last_tid;   /**< thread named last */
     int32_t last_owner; /**< owner of the instance touched last */
     uint32_t last_instance[STN_DOMAIN_MAX];
@@ -171,6 +160,7 @@ void stn_world_fini(stn_world *world);
 typedef enum stn_leaving {
     STN_LEAVES_READY = 0,
     STN_LEAVES_BLOCKED,
+    STN_LEAVES_DISK, /**< blocked, uninterruptibly */
     STN_LEAVES_GONE,
 } stn_leaving;
 /** From the number or the letter that a tracer writes for the state of prev. */
@@ -198,6 +188,8 @@ static inline stn_list *stn_world_list(const stn_world *world, uint16_t cpu, uin
 /** Threads of @p state on all CPUs. */
 uint32_t stn_world_population(const stn_world *world, uint32_t state);
 
+/** Forget the thread that has slept for longest: it will not be woken any more. */
+void stn_world_retire(stn_world *world);
 /** Threads called @p comm that have not ended. */
 uint32_t stn_world_named(const stn_world *world, uint32_t comm);
 
