@@ -83,7 +83,7 @@ static stn_val draw_value(drawing *d, uint16_t field) {
             break;
         }
     }
-    return (stn_val){.v = 0, .kind = how->kind};
+    return (stn_val){.kind = STN_VAL_NONE};
 }
 
 /* ---- threads -------------------------------------------------------------------- */
@@ -321,29 +321,37 @@ static bool take_key(drawing *d, uint8_t number, const stn_type_key *key, uint32
     return index != STN_WORLD_NONE && take_instance(d, key, index);
 }
 
-static void draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
+static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
     uint64_t rungs[3];
-    uint32_t count =
-        stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0, d->subject.current, rungs);
+    uint32_t count = stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0,
+                                    d->subject.current, rungs);
     for (int i = 0; i < TRIES; i++) {
         uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
         if (relation == STN_KEY_FRESH) {
             draw_fresh(d, key);
-            return;
+            return true;
         }
-        if (relation == STN_CHAIN_NONE || take_key(d, number, key, relation)) {
-            return;
+        if (relation == STN_CHAIN_NONE) {
+            return false;
+        }
+        if (take_key(d, number, key, relation)) {
+            return true;
         }
     }
-    /* none of those is there: the most usual that is, or one never heard of */
+    /* none of those is there: the most usual that is, or one never heard of if such came */
     const stn_chain_node *node = stn_chain_find(&d->attr->chain, rungs[0]);
+    bool fresh = false;
     for (uint32_t i = 0; node && i < node->count; i++) {
         uint32_t relation = d->attr->chain.nexts[node->first + i].symbol;
+        fresh |= relation == STN_KEY_FRESH;
         if (relation != STN_KEY_FRESH && take_key(d, number, key, relation)) {
-            return;
+            return true;
         }
     }
-    draw_fresh(d, key);
+    if (fresh) {
+        draw_fresh(d, key);
+    }
+    return fresh;
 }
 
 /* A key of few values: the value itself is drawn, the instance follows. */
@@ -360,6 +368,17 @@ static void draw_key_value(drawing *d, const stn_type_key *key) {
 }
 
 /* ---- events ------------------------------------------------------------------------ */
+
+static bool is_open(const drawing *d, const stn_type_key *key) {
+    stn_val parts[STN_KEY_FIELDS];
+    for (uint8_t j = 0; j < key->field_count; j++) {
+        parts[j] = d->draft->vals[key->fields[j]];
+    }
+    uint32_t scope = stn_instance_scope(d->world, key->domain, d->draft->cpu, d->subject.current);
+    uint32_t index =
+        stn_instance_find(d->world, key->domain, scope, parts, key->field_count);
+    return index != STN_WORLD_NONE && d->world->instances[index].open;
+}
 
 static bool draw_named(drawing *d) {
     for (uint16_t i = 0; i < d->type->field_count; i++) {
@@ -391,11 +410,10 @@ static bool draw_named(drawing *d) {
         bool fixed = d->type->split_field == keys->keys[k].fields[0];
         if (fixed || d->attr->key_age[d->draft->type][k] == STN_KEY_BY_VALUE) {
             draw_key_value(d, &keys->keys[k]);
-        } else {
-            draw_key(d, k, &keys->keys[k]);
+        } else if (!draw_key(d, k, &keys->keys[k])) {
+            return false;
         }
-        if (d->type->frame == STN_FRAME_PUSH && d->subject.instance != STN_WORLD_NONE &&
-            d->world->instances[d->subject.instance].open) {
+        if (d->type->frame == STN_FRAME_PUSH && is_open(d, &keys->keys[k])) {
             return false; /* it is being handled already */
         }
     }

@@ -226,6 +226,18 @@ static bool key_parts(const stn_type_key *key, const stn_draft *draft, stn_val *
     return true;
 }
 
+/* Keep what an entry named beside the entry, which the world has just opened. */
+static void note_entry(stn_world *world, stn_cpu *cpu, const stn_vtype *type, uint32_t thread,
+                       uint32_t index) {
+    stn_named named = {index, world->instances[index].hash};
+    stn_thread *in = &world->threads[thread];
+    if (type->frame == STN_FRAME_PUSH && cpu->depth > 0) {
+        cpu->entered[cpu->depth - 1] = named;
+    } else if (type->frame == STN_FRAME_NONE && type->entry && in->depth > 0) {
+        in->entered[in->depth - 1] = named;
+    }
+}
+
 stn_status stn_instance_touch(stn_world *world, const stn_draft *draft, uint32_t thread) {
     const stn_type_keys *keys = &world->domains->types[draft->type];
     stn_cpu *cpu = &world->cpus[draft->cpu];
@@ -253,13 +265,7 @@ stn_status stn_instance_touch(stn_world *world, const stn_draft *draft, uint32_t
         cpu->last_serial[key->domain] = hash;
         const stn_vtype *type = &world->vocab->types[draft->type];
         instance->open = type->entry || (instance->open && type->partner == STN_PARTNER_NONE);
-        if (type->frame == STN_FRAME_PUSH) {
-            cpu->entered[key->domain] = index;
-            cpu->entered_serial[key->domain] = hash;
-        } else if (type->entry) {
-            world->threads[thread].entered = index;
-            world->threads[thread].entered_serial = hash;
-        }
+        note_entry(world, cpu, type, thread, index);
         if (cpu->depth == 0) {
             instance->owner = world->threads[thread].tid;
         }

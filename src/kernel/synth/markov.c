@@ -78,7 +78,8 @@ stn_status stn_markov_index(stn_markov *markov, uint32_t types) {
 static const uint64_t *possible(const stn_markov *markov, const stn_world *world, uint16_t cpu) {
     stn_rungs rungs;
     stn_rungs_place(world, cpu, &rungs);
-    static const uint8_t best_first[] = {3, 2, 1, 0};
+    /* who waits is left out: a set of few cases would be a trap to stay in */
+    static const uint8_t best_first[] = {2, 0};
     for (size_t i = 0; i < sizeof best_first; i++) {
         const stn_chain_node *node =
             best_first[i] < rungs.count

@@ -157,14 +157,21 @@ static uint32_t partner_instance(const stn_world *world, const stn_draft *draft,
     if (type->partner == STN_PARTNER_NONE) {
         return STN_WORLD_NONE;
     }
-    if (type->frame == STN_FRAME_POP) {
-        const stn_cpu *cpu = &world->cpus[draft->cpu];
-        return alive(world, cpu->entered[domain], cpu->entered_serial[domain]);
-    }
+    stn_named named = {.index = STN_WORLD_NONE};
+    const stn_cpu *cpu = &world->cpus[draft->cpu];
     const stn_thread *thread = &world->threads[current];
-    uint32_t index = alive(world, thread->entered, thread->entered_serial);
+    if (type->frame == STN_FRAME_POP && cpu->depth > 0) {
+        named = cpu->entered[cpu->depth - 1];
+    }
+    for (uint8_t i = type->frame == STN_FRAME_POP ? 0 : thread->depth; i-- > 0;) {
+        if (stn_vocab_pairs(world->vocab, thread->open[i], draft->type)) {
+            named = thread->entered[i];
+            break;
+        }
+    }
+    uint32_t index = alive(world, named.index, named.serial);
     return index != STN_WORLD_NONE && world->instances[index].domain == domain ? index
-                                                                               : STN_WORLD_NONE;
+                                                                              : STN_WORLD_NONE;
 }
 
 uint32_t stn_key_relation(const stn_world *world, const stn_draft *draft, uint8_t domain,

@@ -36,7 +36,6 @@ static stn_status take_threads(stn_start *start, const stn_world *world, uint32_
                                                                 : STN_WORLD_NONE;
         thread->child =
             thread->child < world->thread_count ? number[thread->child] : STN_WORLD_NONE;
-        thread->entered = STN_WORLD_NONE;
         thread->since_ns = world->now_ns - thread->since_ns;
     }
     for (uint16_t i = 0; i < world->cpu_count; i++) {
@@ -139,6 +138,9 @@ static stn_status restore_thread(const stn_start *start, stn_world *world, uint3
     to->exiting = from->exiting;
     to->waked = from->state == STN_THREAD_WAKING || from->state == STN_THREAD_WOKEN;
     memcpy(to->open, from->open, sizeof to->open);
+    for (int i = 0; i < STN_OPEN_DEPTH; i++) {
+        to->entered[i].index = STN_WORLD_NONE;
+    }
     memcpy(to->history, from->history, sizeof to->history);
     if (number >= start->cpu_count && from->state > STN_THREAD_WOKEN) {
         stn_world_move(world, index, from->state, from->cpu);

@@ -64,7 +64,6 @@ stn_status stn_world_init(stn_world *world, const stn_vocab *vocab, const stn_do
         history_clear(cpu->history);
         history_clear(cpu->handler_history);
         memset(cpu->last_instance, 0xff, sizeof cpu->last_instance);
-        memset(cpu->entered, 0xff, sizeof cpu->entered);
         status = thread_new(world, 0, idle, i) == STN_WORLD_NONE ? STN_ENOMEM : STN_OK;
     }
     if (status != STN_OK) {
@@ -227,7 +226,7 @@ static uint32_t thread_new(stn_world *world, int32_t tid, uint32_t comm, uint16_
     stn_thread *thread = &world->threads[index];
     *thread = (stn_thread){.tid = tid, .comm = comm, .state = STN_THREAD_UNSEEN, .cpu = cpu};
     thread->used = true;
-    thread->child = thread->entered = thread->partner = STN_WORLD_NONE;
+    thread->child = thread->partner = STN_WORLD_NONE;
     thread->since_ns = world->now_ns;
     list_clear(&thread->own);
     history_clear(thread->history);
@@ -407,6 +406,9 @@ static void inherit(stn_world *world, uint32_t child, uint32_t parent) {
     history_push(to->history, STN_SYMBOL_FORKED);
     to->depth = from->depth;
     memcpy(to->open, from->open, sizeof to->open);
+    for (int i = 0; i < STN_OPEN_DEPTH; i++) {
+        to->entered[i].index = STN_WORLD_NONE;
+    }
     to->comm = from->comm;
     world->threads[parent].child = child;
     size_t size = world->slots->count;
@@ -480,6 +482,7 @@ static void update_handlers(stn_cpu *cpu, const stn_vtype *type, uint16_t symbol
             cpu->handler_count = 0;
         }
         if (cpu->depth < STN_HANDLER_DEPTH) {
+            cpu->entered[cpu->depth].index = STN_WORLD_NONE;
             cpu->stack[cpu->depth++] = symbol;
         }
     } else if (type->frame == STN_FRAME_POP && cpu->depth > 0) {
@@ -496,6 +499,7 @@ static void update_open(const stn_world *world, stn_thread *thread, const stn_vt
         thread->depth = 0;
     }
     if (type->entry && thread->depth < STN_OPEN_DEPTH) {
+        thread->entered[thread->depth].index = STN_WORLD_NONE;
         thread->open[thread->depth++] = symbol;
     } else if (type->partner != STN_PARTNER_NONE) {
         for (uint8_t i = thread->depth; i-- > 0;) {

@@ -52,6 +52,12 @@ typedef enum stn_thread_state {
     STN_THREAD_STATES,
 } stn_thread_state;
 
+/** An instance that may be gone. */
+typedef struct stn_named {
+    uint32_t index;
+    uint64_t serial; /**< its hash */
+} stn_named;
+
 /** Linked through older and newer. */
 typedef struct stn_list {
     uint32_t newest, oldest, count;
@@ -73,8 +79,7 @@ typedef struct stn_thread {
     uint64_t slept_ns; /**< when it last went to sleep */
     uint32_t older, newer;
     stn_list own;     /**< instances of its scope */
-    uint32_t entered; /**< instance that an entry outside handlers named last */
-    uint64_t entered_serial;
+    stn_named entered[STN_OPEN_DEPTH]; /**< what each of them named */
     uint8_t depth;
     uint16_t open[STN_OPEN_DEPTH]; /**< entries without their exit, the outermost first */
     uint16_t history[STN_HISTORY];
@@ -110,8 +115,7 @@ typedef struct stn_cpu {
     int32_t last_owner; /**< owner of the instance touched last */
     uint32_t last_instance[STN_DOMAIN_MAX];
     uint64_t last_serial[STN_DOMAIN_MAX]; /**< hash of that instance: it may be gone */
-    uint32_t entered[STN_DOMAIN_MAX];     /**< instance that a handler's entry named last */
-    uint64_t entered_serial[STN_DOMAIN_MAX];
+    stn_named entered[STN_HANDLER_DEPTH]; /**< instance that each open handler's entry named */
 } stn_cpu;
 
 /** Where field memories lie: which (type, field) are remembered at all. */
