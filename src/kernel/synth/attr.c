@@ -13,6 +13,7 @@ enum {
     COPY_FROM = 4, /* refusals after which numbers repeat what tells about them, */
     ZERO_FROM = 6, /* … and after which they are 0 */
     SPARE_THREADS = 2,
+    EARLY_EVENTS = 20000,
     OVERDUE_DEPTH = 16,
     OVERDUE_CPUS = 8,
     TID_WRAP = 4194304,
@@ -348,10 +349,11 @@ static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
             return true;
         }
     }
-    if (fresh) {
+    if (fresh || d->attr->domains->scope[key->domain] != STN_SCOPE_ALL) {
         draw_fresh(d, key);
+        return true;
     }
-    return fresh;
+    return false;
 }
 
 /* A key of few values: the value itself is drawn, the instance follows. */
@@ -368,6 +370,12 @@ static void draw_key_value(drawing *d, const stn_type_key *key) {
 }
 
 /* ---- events ------------------------------------------------------------------------ */
+
+/* Rules that need a type to be seen first judge only from then on: what is then in the middle
+ * of a handler would be judged by half. */
+static bool is_early(const drawing *d, const stn_type_key *key) {
+    return d->world->unheard[key->domain] > 0 && d->world->events < EARLY_EVENTS;
+}
 
 static bool is_open(const drawing *d, const stn_type_key *key) {
     stn_val parts[STN_KEY_FIELDS];
@@ -413,7 +421,8 @@ static bool draw_named(drawing *d) {
         } else if (!draw_key(d, k, &keys->keys[k])) {
             return false;
         }
-        if (d->type->frame == STN_FRAME_PUSH && is_open(d, &keys->keys[k])) {
+        if (d->type->frame == STN_FRAME_PUSH &&
+            (is_early(d, &keys->keys[k]) || is_open(d, &keys->keys[k]))) {
             return false; /* it is being handled already */
         }
     }

@@ -579,7 +579,8 @@ static stn_status count_key(learner *l, const stn_draft *draft, const stn_subjec
         return STN_OK;
     }
     bool by_value = l->attr->key_age[draft->type][number] == STN_KEY_BY_VALUE;
-    if (by_value || relation == STN_KEY_FRESH) {
+    bool scoped = l->domains->scope[key->domain] != STN_SCOPE_ALL;
+    if (by_value || scoped || relation == STN_KEY_FRESH) {
         for (uint8_t j = 0; j < key->field_count; j++) {
             if (count_value(l, draft, subject, key->fields[j]) != STN_OK) {
                 return STN_ENOMEM;

@@ -8,7 +8,39 @@
 
 enum { KEPT_ALL = 512, KEPT_SCOPED = 64, BUCKETS = 4096 };
 
+/* A family is usual in a domain if a fifth of the domain's events are of it. */
+static stn_status count_families(stn_world *world) {
+    const stn_vocab *vocab = world->vocab;
+    uint64_t total[STN_DOMAIN_MAX] = {0};
+    world->family_seen = stn_calloc(vocab->type_count, 1);
+    uint64_t *counts = stn_calloc(vocab->type_count, sizeof *counts);
+    if (!world->family_seen || !counts) {
+        stn_free(counts);
+        return STN_ENOMEM;
+    }
+    for (uint32_t t = 0; t < vocab->type_count; t++) {
+        counts[vocab->types[t].family] += vocab->types[t].count;
+        for (uint8_t k = 0; k < world->domains->types[t].count; k++) {
+            total[world->domains->types[t].keys[k].domain] += vocab->types[t].count;
+        }
+    }
+    for (uint32_t t = 0; t < vocab->type_count; t++) {
+        for (uint8_t k = 0; k < world->domains->types[t].count; k++) {
+            uint8_t domain = world->domains->types[t].keys[k].domain;
+            world->unheard[domain] += vocab->types[t].family == t &&
+                                      vocab->types[t].frame == STN_FRAME_NONE &&
+                                      counts[t] * 5 >= total[domain];
+            world->family_seen[t] |= counts[t] * 5 < total[domain];
+        }
+    }
+    stn_free(counts);
+    return STN_OK;
+}
+
 stn_status stn_instance_init(stn_world *world) {
+    if (count_families(world) != STN_OK) {
+        return STN_ENOMEM;
+    }
     size_t lists = (size_t)STN_DOMAIN_MAX * (world->cpu_count + 1u);
     world->bucket_count = BUCKETS;
     world->buckets = stn_malloc(BUCKETS * sizeof *world->buckets);
@@ -24,6 +56,7 @@ stn_status stn_instance_init(stn_world *world) {
 }
 
 void stn_instance_fini(stn_world *world) {
+    stn_free(world->family_seen);
     stn_free(world->buckets);
     stn_free(world->instance_lists);
     stn_free(world->instances);
@@ -241,8 +274,12 @@ static void note_entry(stn_world *world, stn_cpu *cpu, const stn_vtype *type, ui
 stn_status stn_instance_touch(stn_world *world, const stn_draft *draft, uint32_t thread) {
     const stn_type_keys *keys = &world->domains->types[draft->type];
     stn_cpu *cpu = &world->cpus[draft->cpu];
+    uint8_t *seen = &world->family_seen[world->vocab->types[draft->type].family];
+    bool first = !*seen && world->vocab->types[draft->type].frame == STN_FRAME_NONE;
+    *seen = 1;
     for (uint8_t k = 0; k < keys->count; k++) {
         const stn_type_key *key = &keys->keys[k];
+        world->unheard[key->domain] -= first && world->unheard[key->domain] > 0;
         stn_val parts[STN_KEY_FIELDS];
         if (!key_parts(key, draft, parts)) {
             continue;

@@ -560,6 +560,7 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
     uint16_t symbol = (uint16_t)draft->type;
     uint32_t current;
     world->now_ns = draft->time_ns;
+    world->events++;
     if (stn_world_seat(world, draft, &current) != STN_OK) {
         return STN_ENOMEM;
     }

@@ -129,6 +129,9 @@ typedef struct stn_world {
     const stn_vocab *vocab;
     const stn_domains *domains;
     const stn_slots *slots;
+    uint64_t events;          /**< applied so far */
+    uint8_t *family_seen;     /**< [type_count] by family: came in this trace */
+    uint8_t unheard[STN_DOMAIN_MAX]; /**< usual families of a domain that did not come yet */
     uint32_t due_name; /**< text id of the field that says when a timer is due */
     uint64_t now_ns;
     uint16_t cpu_count;
