@@ -16,6 +16,8 @@ enum {
     EARLY_EVENTS = 20000,
     OVERDUE_DEPTH = 16,
     OVERDUE_CPUS = 8,
+    USUAL_TIMES = 8,         /* a sleep of so many usual ones is too long */
+    USUAL_SLACK_NS = 100000, /* … and this much more */
     TID_WRAP = 4194304,
     TID_FIRST = 300,
 };
@@ -34,8 +36,8 @@ typedef struct drawing {
 
 uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source, bool idle,
                               stn_val told, uint64_t *out) {
-    uint64_t hash = stn_chain_mix(STN_TABLE_VALUE * 0x9e3779b97f4a7c15u,
-                                  (uint64_t)type << 8 | field);
+    uint64_t hash =
+        stn_chain_mix(STN_TABLE_VALUE * 0x9e3779b97f4a7c15u, (uint64_t)type << 8 | field);
     out[0] = hash;
     out[1] = stn_chain_mix(hash, idle);
     if (source->kind == STN_SOURCE_NONE) {
@@ -193,8 +195,7 @@ static bool take_thread(drawing *d, uint16_t field, uint32_t relation) {
         return false;
     }
     const stn_thread *thread = &d->world->threads[index];
-    if (d->type->role == STN_ROLE_WAKEUP && !thread->waked &&
-        thread->state != STN_THREAD_UNSEEN) {
+    if (d->type->role == STN_ROLE_WAKEUP && !thread->waked && thread->state != STN_THREAD_UNSEEN) {
         return false; /* nobody began to wake it */
     }
     d->draft->vals[field] = tid_val(d->world->threads[index].tid);
@@ -212,21 +213,22 @@ static uint64_t longest_sleep(const stn_attr *attr, uint32_t comm) {
             high = middle;
         }
     }
-    return low < attr->sleep_count && attr->sleeps[low].comm == comm
-               ? attr->sleeps[low].longest_ns
-               : UINT64_MAX;
+    if (low == attr->sleep_count || attr->sleeps[low].comm != comm) {
+        return UINT64_MAX;
+    }
+    const stn_sleep *sleep = &attr->sleeps[low];
+    uint64_t usual = sleep->total_ns / (sleep->count ? sleep->count : 1);
+    uint64_t late = USUAL_TIMES * usual + USUAL_SLACK_NS;
+    return late < sleep->longest_ns ? late : sleep->longest_ns;
 }
 
-/* Somebody who has slept for longer than any of that name did. Chance alone would in the end
- * leave all of a workload's threads waiting for each other. */
-static uint32_t overdue(const drawing *d) {
-    for (uint16_t r = 0; r < d->world->cpu_count && r < OVERDUE_CPUS; r++) {
-        uint32_t at =
-            stn_world_list(d->world, d->world->ranks[r], STN_THREAD_BLOCKED)->oldest;
+uint32_t stn_attr_overdue(const stn_attr *attr, const stn_world *world) {
+    for (uint16_t r = 0; r < world->cpu_count && r < OVERDUE_CPUS; r++) {
+        uint32_t at = stn_world_list(world, world->ranks[r], STN_THREAD_BLOCKED)->oldest;
         for (int i = 0; i < OVERDUE_DEPTH && at != STN_WORLD_NONE; i++) {
-            const stn_thread *thread = &d->world->threads[at];
-            uint64_t slept = d->world->now_ns - thread->since_ns;
-            if (!thread->exiting && slept / 2 > longest_sleep(d->attr, thread->comm)) {
+            const stn_thread *thread = &world->threads[at];
+            uint64_t slept = world->now_ns - thread->since_ns;
+            if (!thread->exiting && slept > longest_sleep(attr, thread->comm)) {
                 return at;
             }
             at = thread->newer;
@@ -237,7 +239,7 @@ static uint32_t overdue(const drawing *d) {
 
 static bool draw_thread(drawing *d, uint16_t field) {
     if (d->type->role == STN_ROLE_WAKING && d->attempt == 0) {
-        uint32_t late = overdue(d);
+        uint32_t late = stn_attr_overdue(d->attr, d->world);
         if (late != STN_WORLD_NONE) {
             d->draft->vals[field] = tid_val(d->world->threads[late].tid);
             d->subject.thread = late;
@@ -324,8 +326,8 @@ static bool take_key(drawing *d, uint8_t number, const stn_type_key *key, uint32
 
 static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
     uint64_t rungs[3];
-    uint32_t count = stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0,
-                                    d->subject.current, rungs);
+    uint32_t count =
+        stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0, d->subject.current, rungs);
     for (int i = 0; i < TRIES; i++) {
         uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
         if (relation == STN_KEY_FRESH) {
@@ -362,10 +364,8 @@ static void draw_key_value(drawing *d, const stn_type_key *key) {
     for (uint8_t j = 0; j < key->field_count; j++) {
         parts[j] = d->draft->vals[key->fields[j]] = draw_value(d, key->fields[j]);
     }
-    uint32_t scope =
-        stn_instance_scope(d->world, key->domain, d->draft->cpu, d->subject.current);
-    uint32_t index =
-        stn_instance_find(d->world, key->domain, scope, parts, key->field_count);
+    uint32_t scope = stn_instance_scope(d->world, key->domain, d->draft->cpu, d->subject.current);
+    uint32_t index = stn_instance_find(d->world, key->domain, scope, parts, key->field_count);
     d->subject.instance = d->subject.instance == STN_WORLD_NONE ? index : d->subject.instance;
 }
 
@@ -383,8 +383,7 @@ static bool is_open(const drawing *d, const stn_type_key *key) {
         parts[j] = d->draft->vals[key->fields[j]];
     }
     uint32_t scope = stn_instance_scope(d->world, key->domain, d->draft->cpu, d->subject.current);
-    uint32_t index =
-        stn_instance_find(d->world, key->domain, scope, parts, key->field_count);
+    uint32_t index = stn_instance_find(d->world, key->domain, scope, parts, key->field_count);
     return index != STN_WORLD_NONE && d->world->instances[index].open;
 }
 
@@ -524,6 +523,7 @@ void stn_attr_fini(stn_attr *attr) {
     stn_free(attr->starts);
     stn_free(attr->floors);
     stn_free(attr->sleeps);
+    stn_limits_fini(&attr->limits);
     stn_free(attr->slots.of);
     stn_free(attr->fields);
     stn_free(attr->key_age);

@@ -11,6 +11,7 @@
 #define STN_KERNEL_SYNTH_ATTR_H
 
 #include "kernel/synth/chain.h"
+#include "kernel/synth/limits.h"
 #include "kernel/synth/source.h"
 #include "kernel/synth/start.h"
 #include "kernel/synth/step.h"
@@ -55,6 +56,7 @@ typedef struct stn_attr {
     uint32_t floor_count;
     stn_sleep *sleeps; /**< [sleep_count] by comm, rising */
     uint32_t sleep_count;
+    stn_limits limits;
     uint16_t cpu_count;
     uint32_t thread_limit; /**< most threads alive at once in a training run */
 } stn_attr;
@@ -74,6 +76,9 @@ stn_status stn_attr_begin(const stn_attr *attr, stn_world *world, stn_rng *rng) 
 bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, stn_draft *draft,
                       stn_rng *rng);
 
+/** A thread that has slept for longer than its like did in training, or STN_WORLD_NONE. Chance
+ *  alone would in the end leave all of a workload's threads waiting for each other. */
+uint32_t stn_attr_overdue(const stn_attr *attr, const stn_world *world);
 /** Context of a value given its source; rung 0 is the field alone. @return rungs */
 uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source, bool idle,
                               stn_val told, uint64_t *out);

@@ -22,6 +22,8 @@ static void put_starts(const stn_attr *attr, stn_blob *blob) {
     stn_blob_u32(blob, attr->sleep_count);
     for (uint32_t i = 0; i < attr->sleep_count; i++) {
         stn_blob_u32(blob, attr->sleeps[i].comm);
+        stn_blob_u64(blob, attr->sleeps[i].count);
+        stn_blob_u64(blob, attr->sleeps[i].total_ns);
         stn_blob_u64(blob, attr->sleeps[i].longest_ns);
     }
 }
@@ -50,6 +52,7 @@ void stn_attr_put(const stn_attr *attr, stn_blob *blob) {
         stn_blob_u8(blob, (uint8_t)attr->values[i].kind);
     }
     put_starts(attr, blob);
+    stn_limits_put(&attr->limits, blob);
     stn_chain_put(&attr->chain, blob);
 }
 
@@ -117,13 +120,15 @@ static stn_status get_floors(stn_attr *attr, stn_cursor *cursor) {
         attr->floors[i].most = stn_cursor_u32(cursor);
     }
     attr->floor_count = count;
-    count = stn_cursor_count(cursor, 12);
+    count = stn_cursor_count(cursor, 28);
     attr->sleeps = stn_malloc(count * sizeof *attr->sleeps);
     if (!attr->sleeps) {
         return STN_ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
         attr->sleeps[i].comm = stn_cursor_u32(cursor);
+        attr->sleeps[i].count = stn_cursor_u64(cursor);
+        attr->sleeps[i].total_ns = stn_cursor_u64(cursor);
         attr->sleeps[i].longest_ns = stn_cursor_u64(cursor);
     }
     attr->sleep_count = count;
@@ -175,6 +180,9 @@ stn_status stn_attr_get(stn_attr *attr, stn_cursor *cursor, const stn_vocab *voc
     }
     if (status == STN_OK) {
         status = get_starts(attr, cursor);
+    }
+    if (status == STN_OK) {
+        status = stn_limits_get(&attr->limits, cursor, vocab->type_count);
     }
     if (status == STN_OK) {
         status = stn_chain_get(&attr->chain, cursor, UINT32_MAX);

@@ -15,7 +15,7 @@
 enum {
     CANDIDATES = 32,
     SAMPLES = 1024,
-    EXACT_ANY = 192,  /* distinct values of a field that are all kept exactly */
+    EXACT_ANY = 192,   /* distinct values of a field that are all kept exactly */
     EXACT_SHARE = 400, /* beyond: those with at least 1/400 of its cases */
     STARTS = 3,        /* moments of each run that are kept to begin from */
     AGE_BITS = 3,      /* about, of an age that is not 0 */
@@ -35,7 +35,7 @@ typedef struct field_survey {
     uint64_t seen; /* cases so far */
     uint64_t distinct;
     uint64_t kinds[STN_FIELD_SEQ + 1];
-    double bits; /* of the sample, given the best source */
+    double bits;                     /* of the sample, given the best source */
     uint64_t newest[STN_AGES], ages; /* cases with age 0, by way of counting */
 } field_survey;
 
@@ -170,17 +170,19 @@ static stn_status note_sleep(learner *l, const stn_draft *draft) {
         at++;
     }
     if (at < attr->sleep_count && attr->sleeps[at].comm == thread->comm) {
-        attr->sleeps[at].longest_ns =
-            slept > attr->sleeps[at].longest_ns ? slept : attr->sleeps[at].longest_ns;
+        stn_sleep *sleep = &attr->sleeps[at];
+        sleep->count++;
+        sleep->total_ns += slept;
+        sleep->longest_ns = slept > sleep->longest_ns ? slept : sleep->longest_ns;
         return STN_OK;
     }
-    if (stn_grow(&attr->sleeps, &l->sleep_capacity, attr->sleep_count + 1u,
-                 sizeof *attr->sleeps) != STN_OK) {
+    if (stn_grow(&attr->sleeps, &l->sleep_capacity, attr->sleep_count + 1u, sizeof *attr->sleeps) !=
+        STN_OK) {
         return STN_ENOMEM;
     }
     memmove(attr->sleeps + at + 1, attr->sleeps + at,
             (attr->sleep_count - at) * sizeof *attr->sleeps);
-    attr->sleeps[at] = (stn_sleep){thread->comm, slept};
+    attr->sleeps[at] = (stn_sleep){thread->comm, 1, slept, slept};
     attr->sleep_count++;
     return STN_OK;
 }
@@ -268,7 +270,7 @@ static uint32_t key_instance(learner *l, const stn_draft *draft, const stn_subje
 }
 
 static stn_status survey_key(learner *l, const stn_draft *draft, const stn_subject *subject,
-                       uint8_t number) {
+                             uint8_t number) {
     const stn_type_key *key = &l->domains->types[draft->type].keys[number];
     bool whole;
     uint32_t index = key_instance(l, draft, subject, key, &whole);
@@ -551,8 +553,7 @@ static stn_status count_thread(learner *l, const stn_draft *draft, const stn_sub
         tid >= 0 ? stn_world_thread(l->world, (int32_t)tid, draft->cpu) : STN_WORLD_NONE;
     uint32_t relation = stn_pick_relation(l->world, draft, means, subject->current, index, tid);
     uint64_t rungs[3];
-    uint32_t count =
-        stn_pick_rungs(l->world, STN_TABLE_PICK, draft, field,
+    uint32_t count = stn_pick_rungs(l->world, STN_TABLE_PICK, draft, field,
                                     stn_pick_word(l->world, draft), subject->current, rungs);
     if (add_rungs(l, rungs, count, relation) != STN_OK) {
         return STN_ENOMEM;
@@ -610,6 +611,7 @@ static stn_status visit_count(void *user, stn_walk_step *step) {
     see_threads(l, step, subject);
     const stn_vtype *type = &l->vocab->types[draft->type];
     stn_status status = visit_start(l, step);
+    stn_limits_note(&l->attr->limits, step->world, draft);
     if (status == STN_OK && l->start_next > 0) {
         status = note_sleep(l, draft);
     }
@@ -670,6 +672,9 @@ static void all_slots(stn_attr *attr) {
 
 static stn_status learn(learner *l) {
     stn_status status = alloc_tables(l, l->runs->count);
+    if (status == STN_OK) {
+        status = stn_limits_init(&l->attr->limits, l->vocab->type_count);
+    }
     if (status != STN_OK) {
         return status;
     }

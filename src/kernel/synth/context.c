@@ -136,7 +136,8 @@ void stn_rungs_type(const stn_world *world, stn_view view, uint16_t cpu, uint16_
     out->count = 0;
     switch (view) {
     case STN_VIEW_TRACE:
-        add_trace(world, seeded(SEED_TRACE, rank | (uint64_t)waiting(world, cpu) << 16), order, out);
+        add_trace(world, seeded(SEED_TRACE, rank | (uint64_t)waiting(world, cpu) << 16), order,
+                  out);
         break;
     case STN_VIEW_CPU:
         add_cpu(world, cpu, order, out);

@@ -198,8 +198,7 @@ static void adopt_type(stn_domains *domains, const domain_names *names, stn_vtyp
 }
 
 /* Names of the key fields of each domain, from the most frequent type that has it. */
-static void name_domains(const stn_domains *domains, const stn_vocab *vocab,
-                         domain_names *names) {
+static void name_domains(const stn_domains *domains, const stn_vocab *vocab, domain_names *names) {
     for (uint32_t t = 0; t < vocab->type_count; t++) {
         for (uint8_t k = 0; k < domains->types[t].count; k++) {
             const stn_type_key *key = &domains->types[t].keys[k];

@@ -8,7 +8,13 @@
 #include "core/base/alloc.h"
 #include "kernel/synth/model.h"
 
-enum { ATTRIBUTE_TRIES = 8, NOTHING_TRIES = 3, TYPE_TRIES = 24 };
+enum {
+    ATTRIBUTE_TRIES = 8,
+    NOTHING_TRIES = 3,
+    OVERDUE_EVERY = 4,
+    SLEEPERS_EVERY = 16,
+    TYPE_TRIES = 24
+};
 
 struct stn_generator {
     const stn_model *model;
@@ -186,6 +192,46 @@ static stn_status step_unchecked(stn_generator *generator, stn_err *err) {
     return status;
 }
 
+/* Make the draft one of a type with @p role. */
+static void force_role(stn_generator *generator, uint16_t cpu, stn_role role) {
+    const stn_vocab *vocab = &generator->model->vocab;
+    uint32_t thread = generator->world.cpus[cpu].thread;
+    bool idle = thread == STN_WORLD_NONE || generator->world.threads[thread].tid == 0;
+    for (uint32_t t = 0; t < vocab->type_count; t++) {
+        const stn_vtype *type = &vocab->types[t];
+        bool preempts = type->split_field < 0 ||
+                        stn_world_leaving(&generator->world, &type->split_val) == STN_LEAVES_READY;
+        if (type->role == role && (role != STN_ROLE_SWITCH || idle || preempts)) {
+            generator->draft.type = t;
+            generator->draft.cpu = cpu;
+            return;
+        }
+    }
+}
+
+/* Instead of what was proposed, what must happen by now. */
+static void force_overdue(stn_generator *generator) {
+    const stn_model *model = generator->model;
+    stn_world *world = &generator->world;
+    stn_draft *draft = &generator->draft;
+    uint16_t cpu;
+    stn_role role;
+    if (generator->stats.events % OVERDUE_EVERY != 0) {
+        return;
+    }
+    if (stn_limits_overdue(&model->attr.limits, world, &cpu, &role)) {
+        for (int i = 0; role == STN_ROLE_NONE && i < TYPE_TRIES && draft->cpu != cpu; i++) {
+            model->kind->propose(model, world, &generator->rng, 0, generator->refused, draft);
+        }
+        if (role != STN_ROLE_NONE) {
+            force_role(generator, cpu, role);
+        }
+    } else if (generator->stats.events % SLEEPERS_EVERY == 0 &&
+               stn_attr_overdue(&model->attr, world) != STN_WORLD_NONE) {
+        force_role(generator, draft->cpu, STN_ROLE_WAKING);
+    }
+}
+
 static void refuse(stn_generator *generator) {
     uint64_t *set = generator->refused + (size_t)generator->draft.cpu * generator->words;
     set[generator->draft.type / 64] |= UINT64_C(1) << generator->draft.type % 64;
@@ -197,6 +243,9 @@ static stn_status step_guided(stn_generator *generator, stn_err *err) {
     for (int i = 0; i < TYPE_TRIES && status == STN_OK && !agreed; i++) {
         generator->model->kind->propose(generator->model, &generator->world, &generator->rng,
                                         (uint32_t)i, generator->refused, &generator->draft);
+        if (i == 0) {
+            force_overdue(generator);
+        }
         status = try_attributes(generator, ATTRIBUTE_TRIES, &agreed);
         if (!agreed) {
             refuse(generator);

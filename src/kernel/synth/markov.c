@@ -44,11 +44,9 @@ double stn_markov_probability(const stn_markov *markov, const stn_world *world, 
         stn_chain_probabilities(&markov->rank, ranks.hash, ranks.count, r, world->cpu_count, p);
         double rank = p[ranks.count - 1];
         stn_rungs views[STN_VIEWS];
-        uint32_t moment =
-            stn_markov_views(markov, world, world->ranks[r], r, markov->order, views);
+        uint32_t moment = stn_markov_views(markov, world, world->ranks[r], r, markov->order, views);
         for (int v = 0; v < STN_VIEWS; v++) {
-            stn_chain_probabilities(&markov->type, views[v].hash, views[v].count, type, symbols,
-                                    p);
+            stn_chain_probabilities(&markov->type, views[v].hash, views[v].count, type, symbols, p);
             mixed += markov->weights[moment][v] * p[views[v].count - 1];
         }
         total += rank * mixed;
@@ -81,10 +79,9 @@ static const uint64_t *possible(const stn_markov *markov, const stn_world *world
     /* who waits is left out: a set of few cases would be a trap to stay in */
     static const uint8_t best_first[] = {2, 0};
     for (size_t i = 0; i < sizeof best_first; i++) {
-        const stn_chain_node *node =
-            best_first[i] < rungs.count
-                ? stn_chain_find(&markov->place, rungs.hash[best_first[i]])
-                : NULL;
+        const stn_chain_node *node = best_first[i] < rungs.count
+                                         ? stn_chain_find(&markov->place, rungs.hash[best_first[i]])
+                                         : NULL;
         if (node) {
             return markov->seen + (size_t)(node - markov->place.nodes) * markov->seen_words;
         }
@@ -98,8 +95,9 @@ static bool has(const uint64_t *set, uint32_t type) {
 
 /* A type for the CPU; the later the attempt, the more from the stack view and the less from
  * far back, because then the past is one that training did not have. */
-static uint32_t draw_type(const stn_markov *markov, const stn_world *world, stn_rng *rng,
-                          uint16_t cpu, uint16_t rank, uint32_t attempt, const uint64_t *refused) {
+static uint32_t draw_type(const stn_markov *markov, const stn_limits *limits,
+                          const stn_world *world, stn_rng *rng, uint16_t cpu, uint16_t rank,
+                          uint32_t attempt, const uint64_t *refused) {
     const uint64_t *seen = possible(markov, world, cpu);
     stn_rungs views[STN_VIEWS];
     const double *weights =
@@ -115,9 +113,9 @@ static uint32_t draw_type(const stn_markov *markov, const stn_world *world, stn_
             stn_rungs_type(world, STN_VIEW_STACK, cpu, rank, i < NONE_FROM ? 2 : 0,
                            &views[STN_VIEW_STACK]);
         }
-        type = stn_chain_draw(&markov->type, views[view].hash, views[view].count, UINT32_MAX,
-                              rng);
-        if (type < world->vocab->type_count && !has(refused, type) && (!seen || has(seen, type))) {
+        type = stn_chain_draw(&markov->type, views[view].hash, views[view].count, UINT32_MAX, rng);
+        if (type < world->vocab->type_count && !has(refused, type) && (!seen || has(seen, type)) &&
+            !stn_limits_worn(limits, world, cpu, type)) {
             return type;
         }
     }
@@ -132,8 +130,8 @@ static void propose(const stn_model *model, stn_world *world, stn_rng *rng, uint
     uint32_t rank = stn_chain_draw(&markov->rank, rungs.hash, rungs.count, UINT32_MAX, rng);
     rank = rank < world->cpu_count ? rank : 0;
     draft->cpu = world->ranks[rank];
-    draft->type = draw_type(markov, world, rng, draft->cpu, (uint16_t)rank, attempt,
-                            refused + (size_t)draft->cpu * markov->seen_words);
+    draft->type = draw_type(markov, &model->attr.limits, world, rng, draft->cpu, (uint16_t)rank,
+                            attempt, refused + (size_t)draft->cpu * markov->seen_words);
     stn_rungs_step(world, draft->type, draft->cpu, (uint16_t)rank, &rungs);
     uint32_t step = stn_chain_draw(&markov->step, rungs.hash, rungs.count, UINT32_MAX, rng);
     draft->time_ns = world->now_ns + (step < STN_STEP_SYMBOLS ? stn_step_draw(step, rng) : 0);

@@ -104,8 +104,7 @@ static stn_status hold(learner *l, const stn_walk_step *step) {
     stn_rungs_rank(step->world, l->max_order, &rungs);
     by_order(&l->markov->rank, &rungs, rank, step->world->cpu_count, out->rank, 1);
     stn_rungs views[STN_VIEWS];
-    out->moment =
-        stn_markov_views(l->markov, step->world, draft->cpu, rank, l->max_order, views);
+    out->moment = stn_markov_views(l->markov, step->world, draft->cpu, rank, l->max_order, views);
     for (int view = 0; view < STN_VIEWS; view++) {
         by_order(&l->markov->type, &views[view], draft->type, step->world->vocab->type_count,
                  &out->type[0][view], STN_VIEWS);
@@ -146,8 +145,7 @@ static double weigh(const learner *l, uint32_t order, double weights[][STN_VIEWS
             const held_case *h = &l->held[i];
             double p = mixed(h, order, weights[h->moment]);
             for (int view = 0; view < STN_VIEWS; view++) {
-                share[h->moment][view] +=
-                    weights[h->moment][view] * h->type[order - 1][view] / p;
+                share[h->moment][view] += weights[h->moment][view] * h->type[order - 1][view] / p;
             }
             cases[h->moment]++;
             loss -= log(p) + log(h->rank[order - 1]);

@@ -171,7 +171,7 @@ static uint32_t partner_instance(const stn_world *world, const stn_draft *draft,
     }
     uint32_t index = alive(world, named.index, named.serial);
     return index != STN_WORLD_NONE && world->instances[index].domain == domain ? index
-                                                                              : STN_WORLD_NONE;
+                                                                               : STN_WORLD_NONE;
 }
 
 uint32_t stn_key_relation(const stn_world *world, const stn_draft *draft, uint8_t domain,
@@ -202,8 +202,8 @@ static uint32_t walk_keys(stn_world *world, const stn_draft *draft, uint8_t doma
         if (at == stop) {
             return at;
         }
-        if (instance->domain == domain &&
-            state_of(world, draft, current, instance) == relation && suits(type, instance)) {
+        if (instance->domain == domain && state_of(world, draft, current, instance) == relation &&
+            suits(type, instance)) {
             if (*seen == rank) {
                 return at;
             }

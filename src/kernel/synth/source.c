@@ -73,7 +73,7 @@ stn_val stn_source_value(const stn_world *world, const stn_source *source, const
         return code(world->cpus[draft->cpu].history[0]);
     case STN_SOURCE_BEFORE_TWO:
         return code((int64_t)world->cpus[draft->cpu].history[0] << 16 |
-                      world->cpus[draft->cpu].history[1]);
+                    world->cpus[draft->cpu].history[1]);
     case STN_SOURCE_CHILD: {
         uint32_t child = world->threads[subject->current].child;
         return child == STN_WORLD_NONE ? none : number(world->threads[child].tid);

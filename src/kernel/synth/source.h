@@ -18,10 +18,11 @@ typedef enum stn_source_kind {
     STN_SOURCE_NAMED_CPU,   /**< CPU where that thread is */
     STN_SOURCE_NAMED_STATE, /**< its state */
     STN_SOURCE_HERE,        /**< the CPU itself */
-    STN_SOURCE_PAST,        /**< the thread's last event of its own and whether somebody waits for the CPU */
-    STN_SOURCE_BEFORE,      /**< type of the CPU's last event */
-    STN_SOURCE_BEFORE_TWO,  /**< types of its last two */
-    STN_SOURCE_CHILD,       /**< the thread that the running one made last */
+    STN_SOURCE_PAST, /**< the thread's last event of its own and whether somebody waits for the CPU
+                      */
+    STN_SOURCE_BEFORE,     /**< type of the CPU's last event */
+    STN_SOURCE_BEFORE_TWO, /**< types of its last two */
+    STN_SOURCE_CHILD,      /**< the thread that the running one made last */
     STN_SOURCE_KINDS,
 } stn_source_kind;
 

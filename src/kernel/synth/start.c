@@ -32,8 +32,8 @@ static stn_status take_threads(stn_start *start, const stn_world *world, uint32_
     }
     for (uint32_t i = 0; i < start->thread_count; i++) {
         stn_thread *thread = &start->threads[i];
-        thread->partner = thread->partner < world->thread_count ? number[thread->partner]
-                                                                : STN_WORLD_NONE;
+        thread->partner =
+            thread->partner < world->thread_count ? number[thread->partner] : STN_WORLD_NONE;
         thread->child =
             thread->child < world->thread_count ? number[thread->child] : STN_WORLD_NONE;
         thread->since_ns = world->now_ns - thread->since_ns;

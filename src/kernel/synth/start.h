@@ -1,7 +1,8 @@
 /** @file
  *  Moments of training runs to begin a generated trace from: who is there, in what state, with
  *  which past, and which instances are alive. A trace that began with an empty world would
- *  first have to live through the start of the workload. Pinned by tests/unit/test_synth_start.c. */
+ *  first have to live through the start of the workload. Pinned by tests/unit/test_synth_start.c.
+ */
 #ifndef STN_KERNEL_SYNTH_START_H
 #define STN_KERNEL_SYNTH_START_H
 
@@ -30,7 +31,7 @@ typedef struct stn_floor {
 /** How long threads of a name sleep: longer than any did in training, one is overdue. */
 typedef struct stn_sleep {
     uint32_t comm; /**< text id */
-    uint64_t longest_ns;
+    uint64_t count, total_ns, longest_ns;
 } stn_sleep;
 
 /** Is no handler open, and is it known on each CPU who runs? */

@@ -272,8 +272,7 @@ static stn_status index_types(stn_vocab *vocab) {
 }
 
 uint32_t stn_vocab_type(const stn_vocab *vocab, const stn_event *event) {
-    uint32_t at =
-        event->type < vocab->from_type_count ? vocab->from_type[event->type] : UINT32_MAX;
+    uint32_t at = event->type < vocab->from_type_count ? vocab->from_type[event->type] : UINT32_MAX;
     if (at == UINT32_MAX || vocab->types[at].next_split == STN_PARTNER_NONE) {
         return at;
     }
@@ -322,16 +321,11 @@ typedef struct split_row {
 } split_row;
 
 static const split_row split_rows[] = {
-    {"softirq_raise", "vec"},
-    {"softirq_entry", "vec"},
-    {"softirq_exit", "vec"},
-    {"irq_handler_entry", "irq"},
-    {"cpu_idle", "state"},
-    {"sched_switch", "prev_state"},
-    {"hrtimer_start", "function"},
-    {"hrtimer_expire_entry", "function"},
-    {"timer_start", "function"},
-    {"timer_expire_entry", "function"},
+    {"softirq_raise", "vec"},      {"softirq_entry", "vec"},
+    {"softirq_exit", "vec"},       {"irq_handler_entry", "irq"},
+    {"cpu_idle", "state"},         {"sched_switch", "prev_state"},
+    {"hrtimer_start", "function"}, {"hrtimer_expire_entry", "function"},
+    {"timer_start", "function"},   {"timer_expire_entry", "function"},
 };
 
 enum {
@@ -472,8 +466,8 @@ static stn_status add_splits(stn_vocab *vocab, type_census *census, uint32_t typ
     uint32_t value_count = 0;
     uint32_t field = split ? stn_catalog_find(vocab->catalog, split->field) : STN_NO_ID;
     census->rests[type] = census->counts[type];
-    if (field != STN_NO_ID && count_values(vocab, traces, count, type, field, values,
-                                           &value_count) != STN_OK) {
+    if (field != STN_NO_ID &&
+        count_values(vocab, traces, count, type, field, values, &value_count) != STN_OK) {
         return STN_ENOMEM;
     }
     stn_status status = STN_OK;
@@ -490,8 +484,8 @@ static stn_status add_splits(stn_vocab *vocab, type_census *census, uint32_t typ
     return status;
 }
 
-static stn_status types_from(stn_vocab *vocab, type_census *census,
-                             const stn_trace *const *traces, size_t count, stn_err *err) {
+static stn_status types_from(stn_vocab *vocab, type_census *census, const stn_trace *const *traces,
+                             size_t count, stn_err *err) {
     uint32_t used = 0;
     for (uint32_t i = 0; i < census->types; i++) {
         used += census->counts[i] > 0;

@@ -14,7 +14,7 @@
 enum {
     STN_VTYPE_MAX = 8192, /**< event types of a model */
     STN_VFIELD_MAX = 24,  /**< fields of one type; more are not learned */
-    STN_SPLIT_MAX = 12,    /**< values that a type is split by */
+    STN_SPLIT_MAX = 12,   /**< values that a type is split by */
     STN_PARTNER_NONE = 0xffff,
 };
 
@@ -30,7 +30,8 @@ typedef struct stn_val {
 #define STN_VAL_CODE STN_FIELD_SEQ
 
 static inline bool stn_val_equal(stn_val a, stn_val b) {
-    return a.kind != STN_VAL_CODE && b.kind != STN_VAL_CODE && a.v == b.v && (a.kind == STN_FIELD_STR) == (b.kind == STN_FIELD_STR) &&
+    return a.kind != STN_VAL_CODE && b.kind != STN_VAL_CODE && a.v == b.v &&
+           (a.kind == STN_FIELD_STR) == (b.kind == STN_FIELD_STR) &&
            (a.kind == STN_VAL_NONE) == (b.kind == STN_VAL_NONE);
 }
 
@@ -77,16 +78,16 @@ typedef struct stn_vtype {
     uint32_t name, original; /**< text ids */
     uint64_t count;          /**< training events */
     uint16_t field_count;
-    uint16_t partner;                            /**< the entry of this exit, or STN_PARTNER_NONE */
-    uint16_t family;      /**< first of the types that are splits of one */
-    uint16_t next_split;  /**< another of them, or STN_PARTNER_NONE */
-    int8_t split_field;   /**< index of the field whose value makes it a type of its own, or -1 */
-    stn_val split_val;    /**< that value */
-    uint8_t role;                                /**< stn_role */
-    uint8_t frame;                               /**< stn_frame */
-    bool entry;                                  /**< some type is the exit that belongs to it */
+    uint16_t partner;    /**< the entry of this exit, or STN_PARTNER_NONE */
+    uint16_t family;     /**< first of the types that are splits of one */
+    uint16_t next_split; /**< another of them, or STN_PARTNER_NONE */
+    int8_t split_field;  /**< index of the field whose value makes it a type of its own, or -1 */
+    stn_val split_val;   /**< that value */
+    uint8_t role;        /**< stn_role */
+    uint8_t frame;       /**< stn_frame */
+    bool entry;          /**< some type is the exit that belongs to it */
     bool softirq;        /**< enters a softirq */
-    bool syscall;                                /**< enters or leaves a system call */
+    bool syscall;        /**< enters or leaves a system call */
     int8_t thread_field, cpu_field, state_field; /**< index of the field the role reads, or -1 */
     stn_vfield fields[STN_VFIELD_MAX];
     uint32_t catalog_type; /**< id in the catalog of this run; not stored */

@@ -281,8 +281,9 @@ void stn_world_retire(stn_world *world) {
     uint32_t oldest = STN_WORLD_NONE;
     for (uint16_t i = 0; i < world->cpu_count; i++) {
         uint32_t at = stn_world_list(world, i, STN_THREAD_BLOCKED)->oldest;
-        if (at != STN_WORLD_NONE && (oldest == STN_WORLD_NONE ||
-                                     world->threads[at].since_ns < world->threads[oldest].since_ns)) {
+        if (at != STN_WORLD_NONE &&
+            (oldest == STN_WORLD_NONE ||
+             world->threads[at].since_ns < world->threads[oldest].since_ns)) {
             oldest = at;
         }
     }
@@ -339,10 +340,10 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
         world->threads[prev].slept_ns = world->now_ns;
         bool ready = !gone && (!blocked || world->threads[prev].pending);
         thread_state(world, prev,
-                     gone            ? STN_THREAD_DEAD
+                     gone             ? STN_THREAD_DEAD
                      : ready && woken ? STN_THREAD_WAKING
-                     : ready         ? STN_THREAD_READY
-                                     : STN_THREAD_BLOCKED,
+                     : ready          ? STN_THREAD_READY
+                                      : STN_THREAD_BLOCKED,
                      draft->cpu);
         if (leaves == STN_LEAVES_DISK && world->threads[prev].state == STN_THREAD_BLOCKED) {
             world->threads[prev].disk = true;
@@ -389,8 +390,7 @@ static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *dr
     note_partner(world, draft->cpu, index);
     if (thread->state <= STN_THREAD_WOKEN) {
         thread->pending = true;
-        thread->state =
-            type->role == STN_ROLE_WAKING ? STN_THREAD_WOKEN : STN_THREAD_RUNNING;
+        thread->state = type->role == STN_ROLE_WAKING ? STN_THREAD_WOKEN : STN_THREAD_RUNNING;
     } else if (type->role != STN_ROLE_WAKING) {
         thread_state(world, index, STN_THREAD_READY, cpu);
     } else if (thread->state != STN_THREAD_READY) {
@@ -494,7 +494,8 @@ static void update_handlers(stn_cpu *cpu, const stn_vtype *type, uint16_t symbol
 
 /* What the thread is in the middle of. A system call begins with nothing open, whatever a
  * lossy trace says. */
-static void update_open(const stn_world *world, stn_thread *thread, const stn_vtype *type, uint16_t symbol) {
+static void update_open(const stn_world *world, stn_thread *thread, const stn_vtype *type,
+                        uint16_t symbol) {
     if (type->syscall && type->entry) {
         thread->depth = 0;
     }
@@ -566,11 +567,15 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
     }
     move_to_front(world, draft->cpu);
     history_push(world->history, symbol);
+    cpu->run = cpu->history[0] == symbol ? cpu->run + 1 : 1;
+    cpu->last_ns = draft->time_ns;
     history_push(cpu->history, symbol);
     if (cpu->depth > 0 || type->frame != STN_FRAME_NONE) {
         update_handlers(cpu, type, symbol);
     } else {
-        history_push(world->threads[current].history, symbol);
+        stn_thread *in = &world->threads[current];
+        in->run = in->history[0] == symbol ? in->run + 1 : 1;
+        history_push(in->history, symbol);
         update_open(world, &world->threads[current], type, symbol);
     }
     remember(world, draft, current);

@@ -73,12 +73,13 @@ typedef struct stn_thread {
     bool used;
     uint16_t cpu;      /**< where it runs, ran, or is to run */
     uint32_t partner;  /**< index of the thread that it woke last from within a call */
+    uint32_t run;      /**< events in a row of the last one's type */
     bool disk;         /**< sleeps uninterruptibly */
     uint32_t child;    /**< index of the thread it made last */
     uint64_t since_ns; /**< of the state */
     uint64_t slept_ns; /**< when it last went to sleep */
     uint32_t older, newer;
-    stn_list own;     /**< instances of its scope */
+    stn_list own;                      /**< instances of its scope */
     stn_named entered[STN_OPEN_DEPTH]; /**< what each of them named */
     uint8_t depth;
     uint16_t open[STN_OPEN_DEPTH]; /**< entries without their exit, the outermost first */
@@ -110,9 +111,11 @@ typedef struct stn_cpu {
     uint16_t handler_count; /**< events of handler_history that belong to this burst */
     uint16_t handler_history[STN_HISTORY];
     uint16_t history[STN_HISTORY];
+    uint64_t last_ns;       /**< of its last event */
+    uint32_t run;           /**< events in a row of the last one's type */
     uint32_t disk_sleepers; /**< threads that fell asleep uninterruptibly here */
-    int32_t last_tid;   /**< thread named last */
-    int32_t last_owner; /**< owner of the instance touched last */
+    int32_t last_tid;       /**< thread named last */
+    int32_t last_owner;     /**< owner of the instance touched last */
     uint32_t last_instance[STN_DOMAIN_MAX];
     uint64_t last_serial[STN_DOMAIN_MAX]; /**< hash of that instance: it may be gone */
     stn_named entered[STN_HANDLER_DEPTH]; /**< instance that each open handler's entry named */
@@ -129,10 +132,10 @@ typedef struct stn_world {
     const stn_vocab *vocab;
     const stn_domains *domains;
     const stn_slots *slots;
-    uint64_t events;          /**< applied so far */
-    uint8_t *family_seen;     /**< [type_count] by family: came in this trace */
+    uint64_t events;                 /**< applied so far */
+    uint8_t *family_seen;            /**< [type_count] by family: came in this trace */
     uint8_t unheard[STN_DOMAIN_MAX]; /**< usual families of a domain that did not come yet */
-    uint32_t due_name; /**< text id of the field that says when a timer is due */
+    uint32_t due_name;               /**< text id of the field that says when a timer is due */
     uint64_t now_ns;
     uint16_t cpu_count;
     stn_cpu *cpus;
