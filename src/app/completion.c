@@ -64,14 +64,17 @@ static void bash(FILE *out) {
     fputs("\" ;;\n    --format) words=\"", out);
     formats(out, false);
     fputs("\" ;;\n    esac\n"
+          "    local at=$COMP_CWORD group=${COMP_WORDS[1]}\n"
+          "    if [ \"$group\" = help ] && [ \"$at\" -gt 1 ]; then\n" /* as if help was not there */
+          "        at=$((at - 1)) group=${COMP_WORDS[2]}\n    fi\n"
           "    if [ -n \"$words\" ]; then\n        :\n"
-          "    elif [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"",
+          "    elif [ \"$at\" -eq 1 ]; then\n        words=\"",
           out);
     words_of(out, "");
     fputs("\"\n", out);
     for (uint32_t i = 0; (group = stn_group_at(i)) != NULL; i++) {
         fprintf(out,
-                "    elif [ \"$COMP_CWORD\" -eq 2 ] && [ \"${COMP_WORDS[1]}\" = %s ]; then\n"
+                "    elif [ \"$at\" -eq 2 ] && [ \"$group\" = %s ]; then\n"
                 "        words=\"",
                 group->name);
         words_of(out, group->name);

@@ -49,6 +49,8 @@
     [ "$(complete_at 2 standin kernel inf)" = info ]
     [ "$(complete_at 3 standin kernel info --js)" = --json ]
     [ "$(complete_at 4 standin kernel convert --to ct)" = ctf ]
+    [ "$(complete_at 2 standin help ker)" = kernel ]
+    [ "$(complete_at 3 standin help kernel inf)" = info ]
 }
 
 @test "cli: completion for zsh and fish is written, for others refused" {
