@@ -28,7 +28,7 @@ static int forget(void **state) {
 static void write_file(const char *path, const uint8_t *bytes, size_t size) {
     FILE *out = fopen(path, "wb");
     assert_non_null(out);
-    assert_int_equal(fwrite(bytes, 1, size, out), size);
+    assert_true(size == 0 || fwrite(bytes, 1, size, out) == size);
     assert_int_equal(fclose(out), 0);
 }
 
