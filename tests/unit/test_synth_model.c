@@ -73,6 +73,17 @@ static void a_loaded_model_generates_the_same_trace(void **state) {
     stn_model_free(loaded);
 }
 
+static void the_same_training_writes_the_same_bytes(void **state) {
+    (void)state;
+    lesson *again = lesson_learn(LEARNED);
+    stn_blob blob = {0};
+    assert_int_equal(stn_model_bytes(again->model, &blob, &again->err), STN_OK);
+    assert_int_equal(blob.size, file.size);
+    assert_memory_equal(blob.bytes, file.bytes, file.size);
+    stn_blob_fini(&blob);
+    lesson_end(again);
+}
+
 static void wants(fixture *fx, const uint8_t *bytes, size_t size, const char *sentence) {
     const char *path = fx_path(fx, "bad.model");
     stn_model *model = (stn_model *)fx;
@@ -271,6 +282,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_learned_is_reported),
         WITH_FIXTURE(a_loaded_model_generates_the_same_trace),
+        cmocka_unit_test(the_same_training_writes_the_same_bytes),
         WITH_FIXTURE(what_is_no_model_is_refused),
         WITH_FIXTURE(cut_files_are_refused),
         WITH_FIXTURE(other_versions_are_refused),

@@ -6,7 +6,7 @@
  *  each type, from which state (or by which relation: the running thread, its child, the one
  *  named last, the owner of the instance) and how far down the list in age. All other fields
  *  are drawn given their best source, a copy of it being one of the outcomes. Any generator
- *  that gives types and times can use it. Pinned by tests/unit/test_synth_attr.c. */
+ *  that gives types and times can use it. Pinned by tests/unit/test_synth_generator.c. */
 #ifndef STN_KERNEL_SYNTH_ATTR_H
 #define STN_KERNEL_SYNTH_ATTR_H
 

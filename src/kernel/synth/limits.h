@@ -2,8 +2,8 @@
  *  How long things lasted at most in training: a CPU without an event, a thread between its
  *  waking and its wake-up, one that waits for the CPU, the same event again and again. A chain
  *  that has come to a moment unlike any in training knows nothing of how it ended; what has
- *  lasted for longer than anything did is ended for it. Pinned by tests/unit/test_synth_limits.c.
- */
+ *  lasted for longer than anything did is ended for it.
+ *  Pinned by tests/unit/test_synth_generator.c. */
 #ifndef STN_KERNEL_SYNTH_LIMITS_H
 #define STN_KERNEL_SYNTH_LIMITS_H
 

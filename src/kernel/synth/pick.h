@@ -1,7 +1,7 @@
 /** @file
  *  Picking the thread or the instance that an event is about: the code of relations shared by
  *  learning (which one was it?) and generating (take that one).
- *  Pinned by tests/unit/test_synth_pick.c. */
+ *  Pinned by tests/unit/test_synth_generator.c. */
 #ifndef STN_KERNEL_SYNTH_PICK_H
 #define STN_KERNEL_SYNTH_PICK_H
 

@@ -1,8 +1,8 @@
 /** @file
  *  Moments of training runs to begin a generated trace from: who is there, in what state, with
  *  which past, and which instances are alive. A trace that began with an empty world would
- *  first have to live through the start of the workload. Pinned by tests/unit/test_synth_start.c.
- */
+ *  first have to live through the start of the workload.
+ *  Pinned by tests/unit/test_synth_generator.c. */
 #ifndef STN_KERNEL_SYNTH_START_H
 #define STN_KERNEL_SYNTH_START_H
 

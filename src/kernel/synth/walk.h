@@ -1,6 +1,6 @@
 /** @file
  *  Walking through training runs: the world before each event, and the event.
- *  Pinned by tests/unit/test_synth_walk.c. */
+ *  Pinned by tests/unit/test_synth_generator.c. */
 #ifndef STN_KERNEL_SYNTH_WALK_H
 #define STN_KERNEL_SYNTH_WALK_H
 
