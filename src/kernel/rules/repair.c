@@ -1,6 +1,7 @@
 /* Repair: follow the input, mend where a rule is broken, check the result. */
 #include "kernel/rules/repair.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -10,10 +11,12 @@
 #define REPAIR_LOOKAHEAD 32u
 #define REPAIR_AHEAD_MAX 4096u
 #define FLUSH_ITEMS      8192u
+#define RARITY_COST      0.1 /* per factor of ten that a type is rarer than all events */
+#define FORGET_COST      1.5f
 #define PROGRESS_STEP    4096u
 /* Checker steps that may go into searching: so many per event, and so many saved up. This
  * bounds the time by the length of the trace, whatever is in it. */
-#define CREDIT_EVENT 48
+#define CREDIT_EVENT 96
 #define CREDIT_START 1000000
 #define CREDIT_MAX   4000000
 
@@ -65,15 +68,31 @@ static stn_status find_movers(stn_repairer *r) {
     return STN_OK;
 }
 
+/* Rare types are rarely the truth; those that make a rule forget would excuse anything. */
+static void weigh_types(stn_repairer *r) {
+    for (size_t i = 0; i < r->in->count; i++) {
+        r->unlikely[r->in->events[i].type]++;
+    }
+    for (uint32_t type = 0; type < r->type_count; type++) {
+        double share = (r->unlikely[type] + 1.0) / ((double)r->in->count + 1.0);
+        r->unlikely[type] = (float)(-RARITY_COST * log10(share));
+        if (r->first[type] && stn_forgets(r, type)) {
+            r->unlikely[type] += FORGET_COST;
+        }
+    }
+}
+
 static stn_status repairer_init(stn_repairer *r, stn_err *err) {
     r->type_count = stn_catalog_type_count(r->catalog);
     r->rule_count = stn_rules_count(r->rules);
     names_init(&r->names, r->catalog);
     r->first = stn_calloc(r->type_count, sizeof *r->first);
+    r->taken = stn_calloc(r->in->count / 64 + 1, sizeof *r->taken);
+    r->unlikely = stn_calloc(r->type_count, sizeof *r->unlikely);
     r->last = stn_calloc(r->type_count, sizeof *r->last);
     r->movers = stn_calloc(r->rule_count, sizeof *r->movers);
     r->edits_by_rule = stn_calloc(r->rule_count, sizeof *r->edits_by_rule);
-    if (!r->first || !r->last || !r->movers || !r->edits_by_rule) {
+    if (!r->taken || !r->unlikely || !r->first || !r->last || !r->movers || !r->edits_by_rule) {
         return stn_err_set(err, STN_ENOMEM, "repair: out of memory");
     }
     for (size_t i = 0; i < r->in->count; i++) {
@@ -85,6 +104,7 @@ static stn_status repairer_init(stn_repairer *r, stn_err *err) {
             r->cpu_count = event->cpu + 1u;
         }
     }
+    weigh_types(r);
     if (find_movers(r)) {
         return stn_err_set(err, STN_ENOMEM, "repair: out of memory");
     }
@@ -99,6 +119,8 @@ static void repairer_fini(stn_repairer *r) {
     stn_free(r->movers);
     stn_free(r->edits_by_rule);
     stn_free(r->first);
+    stn_free(r->taken);
+    stn_free(r->unlikely);
     stn_free(r->last);
     stn_free(r->tape);
     stn_map_fini(&r->last_of);
@@ -163,7 +185,9 @@ static stn_status pass_all(stn_repairer *r, stn_progress_fn progress, void *user
                 return stn_err_set(err, STN_EINTR, "repair stopped");
             }
         }
-        if (event->type == STN_TYPE_LOST) {
+        if (stn_is_taken(r, from)) {
+            r->next++;
+        } else if (event->type == STN_TYPE_LOST) {
             status = pass_mark(r, event) ? STN_OK : STN_ENOMEM;
             r->next++;
         } else {

@@ -76,6 +76,8 @@ typedef struct stn_repairer {
     uint32_t *last;        /**< [type_count] index + 1 in @c in of the type's last event … */
     uint32_t *first;       /**< … and of its first */
     uint32_t type_count;   /**< types when repair began; it adds none */
+    float *unlikely;       /**< [type_count] cost of making an event of the type, beyond the edit */
+    uint64_t *taken;       /**< bit set of input events pulled forward */
     uint32_t cpu_count;    /**< highest CPU of the input, plus one */
     stn_map last_of;       /**< type << 32 | tid to index + 1 of the last event */
     stn_map comm_of;       /**< tid to comm + 1 */
@@ -103,6 +105,14 @@ void stn_tape_rewind(stn_repairer *r, size_t count);
 uint64_t stn_tape_time(const stn_repairer *r);
 /** Move the whole tape to the output. */
 stn_status stn_tape_flush(stn_repairer *r, stn_err *err) STN_MUST_USE;
+
+/** Was input event @p index pulled forward? */
+static inline bool stn_is_taken(const stn_repairer *r, size_t index) {
+    return r->taken[index / 64] >> (index % 64) & 1;
+}
+static inline void stn_take(stn_repairer *r, size_t index) {
+    r->taken[index / 64] |= UINT64_C(1) << (index % 64);
+}
 
 /* ---- making events (repair_make.c) ------------------------------------- */
 
@@ -158,6 +168,10 @@ bool stn_unify(stn_repairer *r, const stn_event *event, const stn_binding *bindi
 /** Can an event of @p type change the state or a register of @p rule? */
 bool stn_moves(const stn_repairer *r, uint32_t type, uint32_t rule);
 
+/** Does @p type open a frame of @p rule? */
+bool stn_opens_frame(const stn_repairer *r, uint32_t type, uint32_t rule);
+/** Does @p type make some rule forget what it knew? */
+bool stn_forgets(const stn_repairer *r, uint32_t type);
 /** Did @p event open a frame that its key is in now? */
 bool stn_frame_open(const stn_repairer *r, const stn_event *event);
 

@@ -329,9 +329,12 @@ static bool draft_unify(draft *d, const stn_binding *fixed, uint32_t rule) {
         }
         for (uint32_t i = 0; i < solution.count; i++) {
             if (solution.part[i] < PART_FIRST && !key_has(fixed, solution.part[i]) &&
-                !(is_switch && names_thread(&d->r->names, solution.part[i]))) {
+                !(is_switch && rule == STN_NO_ID && names_thread(&d->r->names, solution.part[i]))) {
                 draft_part(d, solution.part[i], solution.value[i]);
                 changed = true;
+                if (is_switch && solution.part[i] == d->r->names.prev_pid) {
+                    d->event.tid = (int32_t)solution.value[i]; /* who leaves makes the event */
+                }
             }
         }
     }

@@ -4,8 +4,9 @@
  * back. */
 #include "kernel/rules/repair.h"
 
-#define PLAN_CHAINED 6u /* candidates per goal that may have needs of their own */
-#define PLAN_FITS    4u /* rounds of setting fields */
+#define PLAN_CHAINED 6u   /* candidates per goal that may have needs of their own */
+#define PLAN_FITS    4u   /* rounds of setting fields */
+#define PLAN_STEPS   3000 /* checker steps that one plan may take */
 
 /* What one level of the chain works on. */
 typedef struct plan {
@@ -16,6 +17,7 @@ typedef struct plan {
     stn_plan_found_fn found;
     void *user;
     uint32_t ways; /* found so far */
+    int64_t floor; /* credit at which it is given up */
 } plan;
 
 /* Inserted events stand shortly before the goal, spread evenly if the gap is small. */
@@ -67,10 +69,13 @@ static bool plan_direct(plan *p, const stn_event *made, const stn_binding *bindi
 }
 
 /* Put @p made before the goal with what either needs. */
-static bool plan_chained(plan *p, const stn_event *made, uint32_t depth) {
+static bool plan_chained(plan *p, const stn_event *made, const stn_binding *binding,
+                         uint32_t depth) {
     size_t before = p->r->tape_count;
-    plan need = {.r = p->r, .goal = made, .edit = STN_EDIT_INSERT, .rule = p->broken};
-    if (plan_chain(&need, depth - 1)) {
+    plan need = {
+        .r = p->r, .goal = made, .edit = STN_EDIT_INSERT, .rule = p->broken, .floor = p->floor};
+    if (stn_emit_fitted(p->r, made, STN_EDIT_INSERT, p->broken, binding) ||
+        plan_chain(&need, depth - 1)) {
         size_t used = p->r->tape_count - before;
         plan rest = *p;
         rest.found = NULL;
@@ -105,7 +110,8 @@ static bool plan_type(plan *p, uint32_t type, const stn_key *key, uint32_t depth
             if (depth == 0 && plan_direct(p, &made, &bindings[b])) {
                 return true;
             }
-            if (depth > 0 && ++*tried <= PLAN_CHAINED && plan_chained(p, &made, depth)) {
+            if (depth > 0 && ++*tried <= PLAN_CHAINED &&
+                plan_chained(p, &made, &bindings[b], depth)) {
                 return true;
             }
         }
@@ -125,8 +131,10 @@ static bool plan_keys(plan *p, uint32_t depth) {
             continue;
         }
         const stn_type_list *movers = &r->movers[p->broken];
-        for (uint32_t t = 0; t < movers->count && !r->failed && r->credit > 0; t++) {
+        for (uint32_t t = 0; t < movers->count && !r->failed && r->credit > p->floor; t++) {
+            /* What opens a frame helps only what closes it, and that at once. */
             if (!is_vain(p, movers->types[t]) &&
+                (depth == 0 || !stn_opens_frame(r, movers->types[t], p->broken)) &&
                 plan_type(p, movers->types[t], &key, depth, &tried)) {
                 return true;
             }
@@ -148,7 +156,14 @@ static bool plan_chain(plan *p, uint32_t depth) {
 bool stn_plan_insert(stn_repairer *r, const stn_event *goal, uint32_t edit, uint32_t rule,
                      uint32_t depth, stn_plan_found_fn found, void *user) {
     size_t before = r->tape_count;
-    plan p = {.r = r, .goal = goal, .edit = edit, .rule = rule, .found = found, .user = user};
+    int64_t floor = r->credit > PLAN_STEPS ? r->credit - PLAN_STEPS : 0;
+    plan p = {.floor = floor,
+              .r = r,
+              .goal = goal,
+              .edit = edit,
+              .rule = rule,
+              .found = found,
+              .user = user};
     if (plan_chain(&p, depth)) {
         return true;
     }

@@ -20,8 +20,11 @@
 #define SEARCH_REFUSED  24u /* a rollout that is refused more often is given up */
 #define MOVE_REACH      5u  /* places an event may be moved */
 #define RETYPES         3u  /* kept per break */
+#define PULL_REACH      64u /* input events looked at for one to pull forward */
+#define PULLS           2u
+#define TAKEN_MAX       4u
 #define INSERT_WAYS     6u
-#define INSERT_DEPTH    3u
+#define INSERT_DEPTH    4u
 #define BISECTIONS      10u
 
 /* Credit below which the search is narrowed, or not made at all. */
@@ -30,13 +33,14 @@
 /* What an edit costs. All count as one; the small differences break ties: keep rather than
  * drop, move rather than invent. */
 static const double edit_cost[STN_EDIT_COUNT] = {
-    [STN_EDIT_INSERT] = 1.0,  [STN_EDIT_DELETE] = 1.1,   [STN_EDIT_RETYPE] = 1.05,
-    [STN_EDIT_RETIME] = 0.95, [STN_EDIT_REASSIGN] = 1.0,
+    [STN_EDIT_INSERT] = 0.8,  [STN_EDIT_DELETE] = 1.1,    [STN_EDIT_RETYPE] = 0.9,
+    [STN_EDIT_RETIME] = 0.88, [STN_EDIT_REASSIGN] = 0.85,
 };
 #define REFUSED_COST  1.1
+#define PULL_COST     1.15 /* more than an insertion: it leaves a gap where it is taken */
 #define SCORE_MARGIN  3.0  /* children worse than the best by more are not kept */
-#define REPEATED_COST 0.05 /* of what the same rule refuses again on the same CPU */
-#define DOUBLE_COST   0.9  /* of deleting what has just been there at the same time */
+#define REPEATED_COST 0.3
+#define DOUBLE_COST   0.7 /* of deleting what has just been there at the same time */
 /* An exit made an entry is rarely the truth, and leaves a debt behind the window. */
 #define TURN_COST 0.8
 /* So is a change to something else altogether. */
@@ -45,6 +49,8 @@ static const double edit_cost[STN_EDIT_COUNT] = {
 #define DEBT_COST 1.0
 
 typedef struct node {
+    size_t taken[TAKEN_MAX]; /* [taken_count] input events pulled forward, at or behind next */
+    uint32_t taken_count;
     stn_item *items; /* [count] from the base on */
     size_t count;
     size_t next;     /* input event that is refused behind them, or the window's end */
@@ -65,6 +71,8 @@ typedef struct search {
     size_t tail; /* tape index where its items end */
     size_t next;
     uint32_t broken;
+    size_t taken[TAKEN_MAX + 1];
+    uint32_t taken_count;
     uint32_t ways; /* insertions found */
     double cost;
 } search;
@@ -80,13 +88,23 @@ static uint32_t edit_of_time(const stn_repairer *r, const stn_event *event, size
     return event->time_ns == r->in->events[index].time_ns ? STN_EDIT_NONE : STN_EDIT_RETIME;
 }
 
-/* Emit input event @p index as it is; a mark that is to be filled is left out. */
+/* Emit input event @p index as it is; what is done with, and a mark that is to be filled, are
+ * left out. */
 static bool emit_input(stn_repairer *r, size_t index, uint32_t *broken) {
-    if (r->fill_lost && r->in->events[index].type == STN_TYPE_LOST) {
+    if (stn_is_taken(r, index) || (r->fill_lost && r->in->events[index].type == STN_TYPE_LOST)) {
         return true;
     }
     stn_event event = clamped(r, index);
     return stn_tape_emit(r, &event, edit_of_time(r, &event, index), STN_NO_ID, broken);
+}
+
+static bool is_pulled(const search *s, size_t index) {
+    for (uint32_t i = 0; i < s->taken_count; i++) {
+        if (s->taken[i] == index) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool put_item(stn_repairer *r, const stn_item *item) {
@@ -162,7 +180,7 @@ static void add_child(search *s, double cost, size_t next) {
     size_t edited = r->tape_count, i = next;
     for (; i < s->end && !r->failed && seen.refused < SEARCH_REFUSED; i++) {
         uint32_t broken;
-        if (emit_input(r, i, &broken)) {
+        if (is_pulled(s, i) || emit_input(r, i, &broken)) {
             continue;
         }
         if (!seen.refused) {
@@ -186,6 +204,8 @@ static void add_child(search *s, double cost, size_t next) {
     if (child.score <= limit && s->child_count < SEARCH_CHILDREN) {
         child.items = copy_items(s, s->base, child.count);
         child.count -= s->base;
+        child.taken_count = s->taken_count;
+        memcpy(child.taken, s->taken, s->taken_count * sizeof *s->taken);
         if (child.items) {
             s->best_score =
                 s->child_count && s->best_score < child.score ? s->best_score : child.score;
@@ -221,8 +241,13 @@ static void child_delete(search *s) {
 /* A way to insert is on the tape. */
 static bool child_insert(void *user) {
     search *s = user;
-    size_t inserted = s->r->tape_count - s->tail - 1;
-    add_child(s, s->cost + edit_cost[STN_EDIT_INSERT] * (double)inserted, s->next + 1);
+    double cost = s->cost;
+    for (size_t i = s->tail; i < s->r->tape_count; i++) {
+        if (s->r->tape[i].edit == STN_EDIT_INSERT) {
+            cost += edit_cost[STN_EDIT_INSERT] + s->r->unlikely[s->r->tape[i].event.type];
+        }
+    }
+    add_child(s, cost, s->next + 1);
     return ++s->ways == INSERT_WAYS;
 }
 
@@ -317,7 +342,7 @@ static bool turns_round(const stn_repairer *r, uint32_t a, uint32_t b) {
 static double unlikely_cost(const stn_repairer *r, uint32_t from, uint32_t to) {
     bool alike = same_family(stn_catalog_type_at(r->catalog, from)->name,
                              stn_catalog_type_at(r->catalog, to)->name);
-    return (turns_round(r, from, to) ? TURN_COST : 0) + (alike ? 0 : FAMILY_COST);
+    return (turns_round(r, from, to) ? TURN_COST : 0) + (alike ? 0 : FAMILY_COST) + r->unlikely[to];
 }
 
 static void children_retype(search *s) {
@@ -340,7 +365,7 @@ static void children_defer(search *s) {
     for (uint32_t k = 1; k <= MOVE_REACH && s->next + k < s->end; k++) {
         bool whole = true;
         for (uint32_t i = 1; whole && i <= k; i++) {
-            whole = emit_input(r, s->next + i, NULL);
+            whole = is_pulled(s, s->next + i) || emit_input(r, s->next + i, NULL);
         }
         if (!whole) {
             stn_tape_rewind(r, s->tail);
@@ -349,6 +374,53 @@ static void children_defer(search *s) {
         stn_event event = clamped(r, s->next);
         if (stn_tape_emit(r, &event, STN_EDIT_RETIME, s->broken, NULL)) {
             add_child(s, s->cost + edit_cost[STN_EDIT_RETIME], s->next + k + 1);
+        }
+        stn_tape_rewind(r, s->tail);
+    }
+}
+
+/* Does @p event touch the broken rule with the key of @p goal? */
+static bool same_key(const search *s, const stn_event *event, const stn_event *goal) {
+    const stn_repairer *r = s->r;
+    uint32_t count, goal_count;
+    const stn_binding *a = stn_rules_bindings(r->rules, event->type, &count);
+    const stn_binding *b = stn_rules_bindings(r->rules, goal->type, &goal_count);
+    for (uint32_t i = 0; i < count; i++) {
+        stn_key key, wanted;
+        if (a[i].rule != s->broken || !stn_checker_key(r->checker, &a[i], event, &key)) {
+            continue;
+        }
+        for (uint32_t k = 0; k < goal_count; k++) {
+            if (b[k].rule == s->broken && stn_checker_key(r->checker, &b[k], goal, &wanted) &&
+                key.count == wanted.count &&
+                memcmp(key.v, wanted.v, key.count * sizeof *key.v) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What the refused event needs may stand too late: pull it forward. */
+static void children_pull(search *s) {
+    stn_repairer *r = s->r;
+    stn_event goal = clamped(r, s->next);
+    uint32_t edit = edit_of_time(r, &goal, s->next), found = 0;
+    for (size_t i = s->next + 1;
+         i < s->end && i < s->next + PULL_REACH && found < PULLS && s->taken_count < TAKEN_MAX;
+         i++) {
+        stn_event event = r->in->events[i];
+        if (event.type == STN_TYPE_LOST || is_pulled(s, i) || stn_is_taken(r, i) ||
+            !same_key(s, &event, &goal)) {
+            continue;
+        }
+        event.time_ns = goal.time_ns;
+        if (stn_tape_emit(r, &event, STN_EDIT_RETIME, s->broken, NULL) &&
+            stn_tape_emit(r, &goal, edit, s->broken, NULL)) {
+            s->taken[s->taken_count++] = i;
+            add_child(s, s->cost + PULL_COST, s->next + 1);
+            s->taken_count--;
+            found++;
         }
         stn_tape_rewind(r, s->tail);
     }
@@ -443,11 +515,14 @@ static void expand(search *s, const node *n) {
     s->next = n->next;
     s->broken = n->broken;
     s->cost = n->cost;
+    s->taken_count = n->taken_count;
+    memcpy(s->taken, n->taken, n->taken_count * sizeof *n->taken);
     child_delete(s);
     children_reassign(s);
     child_solve(s);
     children_insert(s);
     children_defer(s);
+    children_pull(s);
     children_retype(s);
     children_retime(s);
     children_back(s);
@@ -543,6 +618,9 @@ stn_status stn_repair_search(stn_repairer *r, uint32_t rule) {
     stn_status status = root.items ? search_run(&s, &root, &best) : STN_ENOMEM;
     if (!status) {
         restore(&s, &best);
+        for (uint32_t i = 0; i < best.taken_count; i++) {
+            stn_take(r, best.taken[i]);
+        }
         r->next = best.next;
         status = r->failed ? STN_ENOMEM : STN_OK;
     }

@@ -229,3 +229,31 @@ bool stn_frame_open(const stn_repairer *r, const stn_event *event) {
     }
     return false;
 }
+
+bool stn_opens_frame(const stn_repairer *r, uint32_t type, uint32_t rule) {
+    const stn_plan *plan = r->rules->rules[rule]->framed ? stn_rules_plan(r->rules, type) : NULL;
+    const stn_touch *touch;
+    for (uint32_t i = 0; plan && (touch = touch_of(plan, rule, i)) != NULL; i++) {
+        for (uint32_t k = 0; k < touch->row_count; k++) {
+            if (touch->rows[k].row->action == STN_ACTION_PUSH) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool stn_forgets(const stn_repairer *r, uint32_t type) {
+    const stn_plan *plan = stn_rules_plan(r->rules, type);
+    for (uint32_t i = 0; plan && i < plan->touch_count; i++) {
+        const stn_touch *touch = &plan->touches[i];
+        for (uint32_t k = 0; k < touch->row_count; k++) {
+            const stn_row *row = touch->rows[k].row;
+            bool stays = row->from_count == 1 && row->from_list[0] == 0;
+            if (row->to == 0 && !stays && !row->where_count && !row->if_count) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
