@@ -24,7 +24,7 @@ set(STN_TEST_ENV
 function(stn_add_test name label)
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(${name} PROPERTIES
-        LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT "${STN_TEST_ENV}")
+        LABELS ${label} TIMEOUT 900 SKIP_RETURN_CODE 77 ENVIRONMENT "${STN_TEST_ENV}")
 endfunction()
 
 if(TARGET standin_static)
