@@ -414,7 +414,7 @@ static bool draw_named(drawing *d) {
     }
     const stn_type_keys *keys = &d->attr->domains->types[d->draft->type];
     for (uint8_t k = 0; k < keys->count; k++) {
-        bool fixed = d->type->split_field == keys->keys[k].fields[0];
+        bool fixed = (int)d->type->split_field == (int)keys->keys[k].fields[0];
         if (fixed || d->attr->key_age[d->draft->type][k] == STN_KEY_BY_VALUE) {
             draw_key_value(d, &keys->keys[k]);
         } else if (!draw_key(d, k, &keys->keys[k])) {

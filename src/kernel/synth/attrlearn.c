@@ -393,7 +393,7 @@ static stn_status choose_source(const field_survey *survey, stn_map *counts, stn
 
 static uint8_t number_kind(const field_survey *survey) {
     uint8_t best = STN_FIELD_INT;
-    for (uint8_t k = STN_FIELD_INT; k <= STN_FIELD_REAL; k++) {
+    for (uint32_t k = STN_FIELD_INT; k <= STN_FIELD_REAL; k++) {
         best = survey->kinds[k] > survey->kinds[best] ? k : best;
     }
     return best;

@@ -153,7 +153,7 @@ static double weigh(const learner *l, uint32_t order, double weights[][STN_VIEWS
         for (int r = 0; r < STN_MOMENTS; r++) {
             for (int view = 0; view < STN_VIEWS && cases[r] > 0; view++) {
                 weights[r][view] =
-                    (share[r][view] + PRIOR_CASES / STN_VIEWS) / (cases[r] + PRIOR_CASES);
+                    (share[r][view] + (double)PRIOR_CASES / STN_VIEWS) / (cases[r] + PRIOR_CASES);
             }
         }
     }
