@@ -3,7 +3,7 @@
 
 #include "app/commands.h"
 #include "app/emit.h"
-#include "app/inputs.h"
+#include "app/load.h"
 #include "app/outputs.h"
 #include "app/progress.h"
 #include "app/value.h"
@@ -103,39 +103,32 @@ static stn_status repair(stn_app *app, const repair_args *args, const stn_rules 
     return status;
 }
 
+static stn_status usage(stn_app *app, const repair_args *args, stn_err *err) {
+    if (args->beam > 4096 || args->lookahead > 65536) {
+        return stn_app_usage(app, err, "--beam is at most 4096 and --lookahead 65536");
+    }
+    return stn_inputs_format(app, "--to", args->to, true, err);
+}
+
 static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     const repair_args *args = arguments;
-    stn_selection selection = {0};
-    stn_catalog *catalog = NULL;
-    stn_traces traces = {0};
+    stn_load load = {0};
     stn_rules *rules = NULL;
-    stn_status status = stn_inputs_guard(app, args->common.operands.items[0], args->output, err);
+    stn_status status = usage(app, args, err);
     if (status == STN_OK) {
-        status = stn_inputs_format(app, "--to", args->to, true, err);
-    }
-    if (status == STN_OK && (args->beam > 4096 || args->lookahead > 65536)) {
-        status = stn_app_usage(app, err, "--beam is at most 4096 and --lookahead 65536");
+        status = stn_load_open(&load, app, &args->common, args->output, err);
     }
     if (status == STN_OK) {
-        status = stn_selection_init(&selection, app, &args->common, err);
+        status = stn_inputs_rules(&rules, &args->rules, &args->mined, load.catalog, err);
     }
     if (status == STN_OK) {
-        status = stn_catalog_new(&catalog, err);
+        status = stn_load_traces(&load, app, &args->common, err);
     }
     if (status == STN_OK) {
-        status = stn_inputs_rules(&rules, &args->rules, &args->mined, catalog, err);
-    }
-    if (status == STN_OK) {
-        status = stn_traces_load(&traces, &args->common.operands, &selection, &args->common,
-                                 app->notes, catalog, err);
-    }
-    if (status == STN_OK) {
-        status = repair(app, args, rules, &traces.items[0], err);
+        status = repair(app, args, rules, &load.traces.items[0], err);
     }
     stn_rules_free(rules);
-    stn_traces_fini(&traces);
-    stn_catalog_free(catalog);
-    stn_selection_fini(&selection);
+    stn_load_close(&load);
     return status;
 }
 

@@ -3,7 +3,7 @@
 
 #include "app/commands.h"
 #include "app/emit.h"
-#include "app/inputs.h"
+#include "app/load.h"
 #include "app/progress.h"
 #include "app/value.h"
 
@@ -74,32 +74,18 @@ static stn_status train(stn_app *app, const train_args *args, const stn_traces *
 
 static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     const train_args *args = arguments;
-    stn_selection selection = {0};
-    stn_catalog *catalog = NULL;
-    stn_traces traces = {0};
-    stn_status status = STN_OK;
-    for (size_t i = 0; status == STN_OK && i < args->common.operands.count; i++) {
-        status = stn_inputs_guard(app, args->common.operands.items[i], args->output, err);
+    if (args->order > 64) {
+        return stn_app_usage(app, err, "--order: at most 64");
     }
-    if (status == STN_OK && args->order > 64) {
-        status = stn_app_usage(app, err, "--order: at most 64");
+    stn_load load = {0};
+    stn_status status = stn_load_open(&load, app, &args->common, args->output, err);
+    if (status == STN_OK) {
+        status = stn_load_traces(&load, app, &args->common, err);
     }
     if (status == STN_OK) {
-        status = stn_selection_init(&selection, app, &args->common, err);
+        status = train(app, args, &load.traces, load.catalog, err);
     }
-    if (status == STN_OK) {
-        status = stn_catalog_new(&catalog, err);
-    }
-    if (status == STN_OK) {
-        status = stn_traces_load(&traces, &args->common.operands, &selection, &args->common,
-                                 app->notes, catalog, err);
-    }
-    if (status == STN_OK) {
-        status = train(app, args, &traces, catalog, err);
-    }
-    stn_traces_fini(&traces);
-    stn_catalog_free(catalog);
-    stn_selection_fini(&selection);
+    stn_load_close(&load);
     return status;
 }
 
