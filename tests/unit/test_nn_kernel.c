@@ -85,8 +85,10 @@ static void norms_agree(void **state) {
         size_t rows = edges[EDGE_COUNT - 1 - e], d = edges[e], n = rows * d;
         float *x = values(n, 2), *gain = values(d, 1), *dy = values(n, 1);
         float *y0 = values(n, 1), *y1 = values(n, 1), *s0 = values(rows, 1), *s1 = values(rows, 1);
-        ref->rmsnorm(rows, d, x, gain, y0, s0);
-        fast->rmsnorm(rows, d, x, gain, y1, s1);
+        float *kept = values(n, 1);
+        ref->rmsnorm(rows, d, x, gain, y0, s0, NULL);
+        fast->rmsnorm(rows, d, x, gain, y1, s1, e % 2 ? kept : NULL);
+        assert_memory_equal(kept, e % 2 ? x : kept, n * sizeof *x);
         assert_close(y1, y0, n, 1e-5, "rmsnorm");
         assert_close(s1, s0, rows, 1e-5, "rmsnorm scale");
         float *dx0 = values(n, 1), *dx1 = copy(dx0, n), *dg0 = values(d, 1), *dg1 = copy(dg0, d);
@@ -94,7 +96,7 @@ static void norms_agree(void **state) {
         fast->rmsnorm_back(rows, d, x, gain, s0, dy, dx1, dg1);
         assert_close(dx1, dx0, n, 2e-5, "rmsnorm dx");
         assert_close(dg1, dg0, d, 1e-4, "rmsnorm dgain");
-        free(x), free(gain), free(dy), free(y0), free(y1), free(s0), free(s1);
+        free(x), free(gain), free(dy), free(y0), free(y1), free(s0), free(s1), free(kept);
         free(dx0), free(dx1), free(dg0), free(dg1);
     }
 }
@@ -289,7 +291,7 @@ static double weighted(const float *y, const float *r, size_t count) {
 
 static double norm_loss(const probe *p, const float *x) {
     float y[64 * 8], s[64];
-    ref->rmsnorm(p->rows, p->d, x, p->gain, y, s);
+    ref->rmsnorm(p->rows, p->d, x, p->gain, y, s, NULL);
     return weighted(y, p->r, p->rows * p->d);
 }
 
@@ -318,7 +320,7 @@ static void backwards_are_derivatives(void **state) {
     assert_non_null(dx);
     assert_non_null(dgain);
     probe norm = {.loss = norm_loss, .r = r, .gain = gain, .rows = rows, .d = d};
-    ref->rmsnorm(rows, d, x, gain, y, s);
+    ref->rmsnorm(rows, d, x, gain, y, s, NULL);
     ref->rmsnorm_back(rows, d, x, gain, s, r, dx, dgain);
     assert_gradient(&norm, x, n, dx, "rmsnorm");
     memset(dx, 0, 2 * n * sizeof *dx);

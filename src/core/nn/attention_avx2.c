@@ -1,11 +1,12 @@
-/* Attention of a span at a time: the keys of its two ranges are gathered side by side (and
- * transposed, so that scores come out as vectors over keys), the scores of a tile of queries are
- * one small product, the weighted sum another. Tiles stay in the second-level cache.
+/* Attention of a group of queries at a time: neighbouring spans see nearly the same keys, so the
+ * keys and values of all of them are packed once (keys transposed, so that scores come out as
+ * vectors over keys), and each span takes the columns it sees. A span that sees more keys than a
+ * pack holds takes them pack by pack with a running softmax.
  *
  *   scores [Q][K] = q [Q][D] * kt [D][K]      out [Q][D] = p [Q][K] * v [K][D]
  *   back: dp = dout * vt, ds = p (dp - delta), dq = ds * k, dk = ds^T q, dv = p^T dout
  *
- * Threads split heads (and, forwards, spans): no two of them write the same column. */
+ * Threads split heads and, forwards, queries: no two of them write the same column of a row. */
 #include "core/nn/attention_avx2.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
@@ -14,304 +15,476 @@
 
 #include "core/nn/simd_avx2.h"
 
-#define Q_TILE   32
-#define K_TILE   512
-#define MAX_HEAD 128
+#define Q_GROUP 128 /* queries of a group */
+#define Q_TILE  32  /* queries of a product */
+#define K_PACK  512 /* keys of a pack */
+/* An odd number of cache lines, or the rows of a column would share two sets of the cache. */
+#define K_STRIDE   (K_PACK + 16)
+#define MAX_HEAD   128
+#define SLICES_MAX Q_GROUP
 
-static inline void put(float *out, stn_v8 value, bool add) {
-    if (add) {
-        value += stn_v8_load(out);
-    }
-    stn_v8_store(out, value);
-}
+/* ---- products ------------------------------------------------------------ */
 
-/* c[m][n] (+)= a b with a read at a[i*rs + l*cs], b and c row-major, n a multiple of 8. */
-static inline __attribute__((always_inline)) void tile_rows(int rows, size_t n, size_t k,
-                                                            const float *a, size_t rs, size_t cs,
-                                                            const float *b, size_t ldb, bool add,
-                                                            float *c, size_t ldc) {
-    size_t j = 0;
-    for (; j + 16 <= n; j += 16) {
-        stn_v8 sum[4][2] = {{{0}}};
-        for (size_t l = 0; l < k; l++) {
-            stn_v8 b0 = stn_v8_load(b + l * ldb + j), b1 = stn_v8_load(b + l * ldb + j + 8);
+/* Columns j .. j+16 of @p rows rows of c (+)= a b; see tile_product(). */
+static inline __attribute__((always_inline)) void tile_columns(int rows, int vectors, size_t k,
+                                                               const float *a, size_t rs, size_t cs,
+                                                               const float *b, size_t ldb, bool add,
+                                                               float *c, size_t ldc) {
+    stn_v8 sum[4][2];
 #pragma GCC unroll 4
-            for (int i = 0; i < rows; i++) {
-                stn_v8 x = stn_v8_all(a[(size_t)i * rs + l * cs]);
-                sum[i][0] += x * b0;
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+        for (int j = 0; j < vectors; j++) {
+            sum[i][j] = add ? stn_v8_load(c + (size_t)i * ldc + 8 * j) : stn_v8_all(0);
+        }
+    }
+    for (size_t l = 0; l < k; l++) {
+        stn_v8 b0 = stn_v8_load(b + l * ldb), b1 = stn_v8_load(b + l * ldb + 8 * (vectors - 1));
+#pragma GCC unroll 4
+        for (int i = 0; i < rows; i++) {
+            stn_v8 x = stn_v8_all(a[(size_t)i * rs + l * cs]);
+            sum[i][0] += x * b0;
+            if (vectors > 1) {
                 sum[i][1] += x * b1;
             }
         }
-#pragma GCC unroll 4
-        for (int i = 0; i < rows; i++) {
-            float *out = c + (size_t)i * ldc + j;
-            put(out, sum[i][0], add);
-            put(out + 8, sum[i][1], add);
-        }
     }
-    for (; j < n; j += 8) {
-        stn_v8 sum[4] = {{0}};
-        for (size_t l = 0; l < k; l++) {
-            stn_v8 b0 = stn_v8_load(b + l * ldb + j);
 #pragma GCC unroll 4
-            for (int i = 0; i < rows; i++) {
-                sum[i] += stn_v8_all(a[(size_t)i * rs + l * cs]) * b0;
-            }
-        }
-#pragma GCC unroll 4
-        for (int i = 0; i < rows; i++) {
-            float *out = c + (size_t)i * ldc + j;
-            put(out, sum[i], add);
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 2
+        for (int j = 0; j < vectors; j++) {
+            stn_v8_store(c + (size_t)i * ldc + 8 * j, sum[i][j]);
         }
     }
 }
 
+/* c[m][n] (+)= a b with a read at a[i*rs + l*cs], b and c row-major, n a multiple of 8. */
 static void tile_product(size_t m, size_t n, size_t k, const float *a, size_t rs, size_t cs,
                          const float *b, size_t ldb, bool add, float *c, size_t ldc) {
     size_t i = 0;
     for (; i + 4 <= m; i += 4) {
-        tile_rows(4, n, k, a + i * rs, rs, cs, b, ldb, add, c + i * ldc, ldc);
+        size_t j = 0;
+        for (; j + 16 <= n; j += 16) {
+            tile_columns(4, 2, k, a + i * rs, rs, cs, b + j, ldb, add, c + i * ldc + j, ldc);
+        }
+        if (j < n) {
+            tile_columns(4, 1, k, a + i * rs, rs, cs, b + j, ldb, add, c + i * ldc + j, ldc);
+        }
     }
     for (; i < m; i++) {
-        tile_rows(1, n, k, a + i * rs, rs, cs, b, ldb, add, c + i * ldc, ldc);
+        for (size_t j = 0; j < n; j += 8) {
+            tile_columns(1, 1, k, a + i * rs, rs, cs, b + j, ldb, add, c + i * ldc + j, ldc);
+        }
     }
 }
 
+/* ---- groups -------------------------------------------------------------- */
+
+/* Consecutive queries of one span. */
+typedef struct slice {
+    const stn_nn_span *span;
+    uint32_t first, rows; /* rows of q */
+    uint32_t at;          /* first row within the group */
+} slice;
+
+typedef struct group {
+    slice slice[SLICES_MAX];
+    uint32_t count, rows;
+    uint32_t k_begin[2], k_end[2]; /* the keys that some slice sees */
+} group;
+
+/* Where the walk over the queries of all spans stands: what comes next, and how many are left. */
+typedef struct cursor {
+    uint32_t span, offset;
+    size_t left;
+} cursor;
+
+static size_t query_count(const stn_nn_attention *s) {
+    size_t count = 0;
+    for (uint32_t n = 0; n < s->span_count; n++) {
+        count += s->spans[n].q_end - s->spans[n].q_begin;
+    }
+    return count;
+}
+
+/* Queries from .. to-1 of all, counted in the order of the spans. */
+static cursor cursor_at(const stn_nn_attention *s, size_t from, size_t to) {
+    cursor c = {.left = to - from};
+    while (c.left && from >= s->spans[c.span].q_end - s->spans[c.span].q_begin) {
+        from -= s->spans[c.span].q_end - s->spans[c.span].q_begin;
+        c.span++;
+    }
+    c.offset = (uint32_t)from;
+    return c;
+}
+
+/* Widen the keys of @p g by what @p span sees; false, and nothing done, if they would not fit. */
+static bool keys_join(group *g, const stn_nn_span *span) {
+    uint32_t begin[2], end[2];
+    for (int r = 0; r < 2; r++) {
+        bool mine = span->k_begin[r] < span->k_end[r], theirs = g->k_begin[r] < g->k_end[r];
+        bool low = !theirs || (mine && span->k_begin[r] < g->k_begin[r]);
+        bool high = !theirs || (mine && span->k_end[r] > g->k_end[r]);
+        begin[r] = low ? span->k_begin[r] : g->k_begin[r];
+        end[r] = high ? span->k_end[r] : g->k_end[r];
+        if (g->count && begin[r] < end[r] && end[r] - begin[r] > K_PACK) {
+            return false;
+        }
+    }
+    memcpy(g->k_begin, begin, sizeof begin);
+    memcpy(g->k_end, end, sizeof end);
+    return true;
+}
+
+/* The next group; false at the end. */
+static bool group_next(const stn_nn_attention *s, cursor *c, group *g) {
+    g->count = g->rows = 0;
+    memset(g->k_begin, 0, sizeof g->k_begin);
+    memset(g->k_end, 0, sizeof g->k_end);
+    while (c->left && g->rows < Q_GROUP && g->count < SLICES_MAX) {
+        const stn_nn_span *span = &s->spans[c->span];
+        size_t rows = span->q_end - span->q_begin - c->offset;
+        rows = rows < c->left ? rows : c->left;
+        rows = rows < Q_GROUP - g->rows ? rows : Q_GROUP - g->rows;
+        if (rows && !keys_join(g, span)) {
+            break;
+        }
+        if (rows) {
+            g->slice[g->count++] =
+                (slice){span, span->q_begin + c->offset, (uint32_t)rows, g->rows};
+        }
+        g->rows += (uint32_t)rows;
+        c->left -= rows;
+        c->offset += (uint32_t)rows;
+        if (c->offset == span->q_end - span->q_begin) {
+            c->span++;
+            c->offset = 0;
+        }
+    }
+    return g->rows > 0;
+}
+
+/* ---- packs --------------------------------------------------------------- */
+
 /* Scratch of one thread. */
 typedef struct tile_scratch {
-    float kt[MAX_HEAD * K_TILE], vt[MAX_HEAD * K_TILE]; /* [D][K] */
-    float k[K_TILE * MAX_HEAD], v[K_TILE * MAX_HEAD];   /* [K][D] */
-    float dk[K_TILE * MAX_HEAD], dv[K_TILE * MAX_HEAD];
-    float p[Q_TILE * K_TILE], dp[Q_TILE * K_TILE];
-    float q[Q_TILE * MAX_HEAD], o[Q_TILE * MAX_HEAD], dout[Q_TILE * MAX_HEAD];
-    float high[Q_TILE], sum[Q_TILE], delta[Q_TILE];
-    uint32_t row[K_TILE];   /* which row each gathered key is */
-    uint32_t limit[K_TILE]; /* causal: first query offset that sees it */
+    float kt[MAX_HEAD * K_STRIDE], vt[MAX_HEAD * K_STRIDE]; /* [D][K] */
+    float k[K_PACK * MAX_HEAD], v[K_PACK * MAX_HEAD];       /* [K][D] */
+    float dk[K_PACK * MAX_HEAD], dv[K_PACK * MAX_HEAD];
+    float p[Q_TILE * K_STRIDE], dp[Q_TILE * K_STRIDE];
+    float q[Q_GROUP * MAX_HEAD], o[Q_GROUP * MAX_HEAD]; /* o is dq on the way back */
+    float dout[Q_GROUP * MAX_HEAD];
+    float high[Q_GROUP], sum[Q_GROUP], delta[Q_GROUP];
+    group g;
 } tile_scratch;
 
 static _Thread_local tile_scratch scratch;
 
-/* Where a chunk of keys begins: running index over both ranges. */
-static size_t span_key_count(const stn_nn_span *span) {
-    return span->k_end[0] - span->k_begin[0] + span->k_end[1] - span->k_begin[1];
-}
-
-/* Note the rows of keys from .. from+count-1 of the span, padded to a multiple of 8. */
-static void gather_rows(const stn_nn_span *span, size_t from, size_t count, tile_scratch *t) {
-    size_t first = span->k_end[0] - span->k_begin[0];
-    for (size_t j = 0; j < count; j++) {
-        size_t at = from + j;
-        bool second = at >= first;
-        t->row[j] = (uint32_t)(second ? span->k_begin[1] + (at - first) : span->k_begin[0] + at);
-        bool late = span->causal && !second && at > span->causal_shift;
-        t->limit[j] = late ? (uint32_t)(at - span->causal_shift) : 0;
+static inline void transpose_8x8(const float *x, size_t stride, float *out) {
+    __m256 r[8], t[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        r[i] = _mm256_loadu_ps(x + (size_t)i * stride);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 8; i += 4) {
+        r[i] = _mm256_shuffle_ps(t[i], t[i + 2], 0x44);
+        r[i + 1] = _mm256_shuffle_ps(t[i], t[i + 2], 0xee);
+        r[i + 2] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+        r[i + 3] = _mm256_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + (size_t)i * K_STRIDE, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+        _mm256_storeu_ps(out + (size_t)(i + 4) * K_STRIDE,
+                         _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
     }
 }
 
-static void gather(const tile_scratch *t, size_t count, size_t padded, size_t d, const float *x,
-                   size_t stride, float *plain, float *transposed) {
-    for (size_t j = 0; j < padded; j++) {
-        const float *from = x + (size_t)t->row[j] * stride;
+/* out [d][K_STRIDE] = transpose of @p count rows; d a multiple of 8. */
+static void pack_transposed(size_t count, size_t d, const float *x, size_t stride, float *out) {
+    size_t j = 0;
+    for (; j + 8 <= count; j += 8) {
+        for (size_t i = 0; i < d; i += 8) {
+            transpose_8x8(x + j * stride + i, stride, out + i * K_STRIDE + j);
+        }
+    }
+    for (; j < count; j++) {
         for (size_t i = 0; i < d; i++) {
-            float value = j < count ? from[i] : 0;
-            if (plain) {
-                plain[j * d + i] = value;
-            }
-            if (transposed) {
-                transposed[i * K_TILE + j] = value;
-            }
+            out[i * K_STRIDE + j] = x[j * stride + i];
         }
     }
 }
 
-static void copy_rows(size_t rows, size_t d, const float *x, size_t stride, float scale,
+/* out [rows][d] = scale * x, d a multiple of 8. */
+static void pack_rows(size_t rows, size_t d, const float *x, size_t stride, float scale,
                       float *out) {
     for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < d; j++) {
-            out[i * d + j] = scale * x[i * stride + j];
+        for (size_t j = 0; j < d; j += 8) {
+            stn_v8_store(out + i * d + j, stn_v8_all(scale) * stn_v8_load(x + i * stride + j));
         }
     }
 }
 
-/* Keys that query offset q may not see (and the padding) get no weight. */
-static void mask_scores(const tile_scratch *t, size_t q0, size_t rows, size_t count, size_t padded,
-                        bool causal, float *p) {
+/* x [rows][stride] += scale * from [rows][d]. */
+static void add_rows(size_t rows, size_t d, const float *from, float scale, float *x,
+                     size_t stride) {
     for (size_t i = 0; i < rows; i++) {
-        float *row = p + i * K_TILE;
-        for (size_t j = 0; causal && j < count; j++) {
-            row[j] = t->limit[j] > q0 + i ? -1e30f : row[j];
-        }
-        for (size_t j = count; j < padded; j++) {
-            row[j] = -1e30f;
+        for (size_t j = 0; j < d; j += 8) {
+            float *at = x + i * stride + j;
+            stn_v8_store(at, stn_v8_load(at) + stn_v8_all(scale) * stn_v8_load(from + i * d + j));
         }
     }
 }
 
-/* One more chunk of keys into the running softmax (Milakov, Gimelshein, arXiv:1805.02867). */
-static void softmax_step(tile_scratch *t, size_t rows, size_t padded, size_t d) {
-    for (size_t i = 0; i < rows; i++) {
-        float *row = t->p + i * K_TILE;
-        float high = t->high[i], sum = 0;
-#pragma omp simd reduction(max : high)
-        for (size_t j = 0; j < padded; j++) {
-            high = row[j] > high ? row[j] : high;
-        }
-#pragma omp simd reduction(+ : sum)
-        for (size_t j = 0; j < padded; j++) {
-            row[j] = stn_exp_fast(row[j] - high);
-            sum += row[j];
-        }
-        float keep = stn_exp_fast(t->high[i] - high);
-        t->high[i] = high;
-        t->sum[i] = t->sum[i] * keep + sum;
-        for (size_t j = 0; j < d; j++) {
-            t->o[i * d + j] *= keep;
+/* One product: queries of a slice against the keys of a pack that they see. */
+typedef struct tile {
+    size_t at, rows;   /* rows of the group */
+    size_t key, count; /* columns of the pack */
+    size_t seen;       /* causal: keys of these that the first query sees */
+    bool causal;
+} tile;
+
+/* Queries from .. from+Q_TILE of @p s against keys pack .. pack+size of range @p r; no keys in it
+ * if none are seen. */
+static tile tile_of(const slice *s, uint32_t from, int r, size_t pack, size_t size) {
+    const stn_nn_span *span = s->span;
+    tile t = {.at = s->at + from, .rows = s->rows - from < Q_TILE ? s->rows - from : Q_TILE};
+    size_t begin = span->k_begin[r] > pack ? span->k_begin[r] : pack, end = span->k_end[r];
+    end = end < pack + size ? end : pack + size;
+    if (span->causal && r == 0) {
+        size_t first =
+            span->k_begin[0] + (s->first + from - span->q_begin) + span->causal_shift + 1;
+        end = end < first + t.rows - 1 ? end : first + t.rows - 1; /* what the last query sees */
+        t.causal = begin < end && first < end;
+        t.seen = first > begin ? first - begin : 0;
+    }
+    t.key = begin - pack;
+    t.count = begin < end ? end - begin : 0;
+    return t;
+}
+
+/* Scores of keys that a query may not see, and of the padding, become those of no weight. */
+static void mask_scores(const tile *t, size_t padded, float *p) {
+    for (size_t i = 0; i < t->rows; i++) {
+        size_t seen = t->causal && t->seen + i < t->count ? t->seen + i : t->count;
+        for (size_t j = seen; j < padded; j++) {
+            p[i * K_STRIDE + j] = -1e30f;
         }
     }
 }
 
-static void forward_tile(const stn_nn_attention *s, const stn_nn_span *span, size_t q0, size_t rows,
-                         const float *q, const float *k, const float *v, float *out, float *lse) {
-    tile_scratch *t = &scratch;
-    size_t d = s->head_size, keys = span_key_count(span);
-    size_t first = span->q_begin + q0;
-    copy_rows(rows, d, q + first * s->stride, s->stride, 1 / sqrtf((float)d), t->q);
-    memset(t->o, 0, rows * d * sizeof *t->o);
-    for (size_t i = 0; i < rows; i++) {
-        t->high[i] = -1e30f;
-        t->sum[i] = 0;
-    }
-    for (size_t from = 0; from < keys; from += K_TILE) {
-        size_t count = keys - from < K_TILE ? keys - from : K_TILE, padded = (count + 7) & ~7u;
-        if (q0 == 0 || keys > K_TILE) { /* a short span's keys stay gathered for all its tiles */
-            gather_rows(span, from, count, t);
-            memset(t->row + count, 0, (padded - count) * sizeof *t->row);
-            gather(t, count, padded, d, k, s->stride, NULL, t->kt);
-            gather(t, count, padded, d, v, s->stride, t->v, NULL);
-        }
-        tile_product(rows, padded, d, t->q, d, 1, t->kt, K_TILE, false, t->p, K_TILE);
-        mask_scores(t, q0, rows, count, padded, span->causal, t->p);
-        softmax_step(t, rows, padded, d);
-        tile_product(rows, d, padded, t->p, K_TILE, 1, t->v, d, true, t->o, d);
-    }
-    for (size_t i = 0; i < rows; i++) {
-        float share = 1 / t->sum[i];
-        for (size_t j = 0; j < d; j++) {
-            out[(first - s->out_first + i) * s->out_stride + j] = t->o[i * d + j] * share;
-        }
-        lse[first + i] = t->high[i] + logf(t->sum[i]);
-    }
+static size_t round_up_8(size_t count) {
+    return (count + 7) & ~(size_t)7;
 }
 
-void stn_nn_attention_avx2(const stn_nn_attention *s, const float *q, const float *k,
-                           const float *v, float *out, float *lse) {
-    size_t tasks = (size_t)s->span_count * s->heads;
-#pragma omp parallel for schedule(static)
-    for (size_t task = 0; task < tasks; task++) {
-        const stn_nn_span *span = &s->spans[task / s->heads];
-        size_t h = task % s->heads, at = h * s->head_size, size = span->q_end - span->q_begin;
-        for (size_t q0 = 0; q0 < size; q0 += Q_TILE) {
-            size_t rows = size - q0 < Q_TILE ? size - q0 : Q_TILE;
-            forward_tile(s, span, q0, rows, q + at, k + at, v + at, out + at, lse + h * s->rows);
-        }
-    }
-}
+/* ---- forward ------------------------------------------------------------- */
 
-/* ---- backward -------------------------------------------------------- */
-
-typedef struct grads {
+typedef struct views {
     const float *q, *k, *v, *out, *lse, *dout;
     float *dq, *dk, *dv;
-} grads;
+} views;
 
-/* Scores to probabilities by the kept sums, then dscore in place of dp. */
-static void backward_scores(tile_scratch *t, size_t rows, size_t padded, const float *lse,
-                            float scale) {
-    for (size_t i = 0; i < rows; i++) {
-        float *p = t->p + i * K_TILE, *dp = t->dp + i * K_TILE;
-        float sum = lse[i], delta = t->delta[i];
-#pragma omp simd
-        for (size_t j = 0; j < padded; j++) {
-            p[j] = stn_exp_fast(p[j] - sum);
-            dp[j] = p[j] * (dp[j] - delta) * scale;
+/* One more tile of keys into the running softmax (Milakov, Gimelshein, arXiv:1805.02867). */
+static void softmax_step(tile_scratch *s, const tile *t, size_t padded, size_t d) {
+    for (size_t i = 0; i < t->rows; i++) {
+        float *row = s->p + i * K_STRIDE, *o = s->o + (t->at + i) * d;
+        stn_v8 high = stn_v8_all(s->high[t->at + i]), sum = stn_v8_all(0);
+        for (size_t j = 0; j < padded; j += 8) {
+            high = stn_v8_max(high, stn_v8_load(row + j));
+        }
+        float top = stn_v8_high(high);
+        high = stn_v8_all(top);
+        for (size_t j = 0; j < padded; j += 8) {
+            stn_v8 p = stn_v8_exp(stn_v8_load(row + j) - high);
+            stn_v8_store(row + j, p);
+            sum += p;
+        }
+        float keep = stn_exp_fast(s->high[t->at + i] - top);
+        s->high[t->at + i] = top;
+        s->sum[t->at + i] = s->sum[t->at + i] * keep + stn_v8_sum(sum);
+        for (size_t j = 0; j < d; j += 8) {
+            stn_v8_store(o + j, stn_v8_load(o + j) * stn_v8_all(keep));
         }
     }
 }
 
-static void backward_load(const stn_nn_attention *s, size_t first, size_t rows, const grads *g) {
-    tile_scratch *t = &scratch;
-    size_t d = s->head_size;
-    copy_rows(rows, d, g->q + first * s->stride, s->stride, 1, t->q);
-    size_t out_row = first - s->out_first;
-    copy_rows(rows, d, g->dout + out_row * s->out_stride, s->out_stride, 1, t->dout);
-    for (size_t i = 0; i < rows; i++) {
-        const float *o = g->out + (out_row + i) * s->out_stride;
-        float delta = 0;
-        for (size_t j = 0; j < d; j++) {
-            delta += o[j] * t->dout[i * d + j];
-        }
-        t->delta[i] = delta;
-    }
-}
-
-static void backward_tile(const stn_nn_attention *s, const stn_nn_span *span, size_t q0,
-                          size_t rows, size_t count, const grads *g) {
-    tile_scratch *t = &scratch;
-    size_t d = s->head_size, padded = (count + 7) & ~(size_t)7, first = span->q_begin + q0;
-    float scale = 1 / sqrtf((float)d);
-    backward_load(s, first, rows, g);
-    tile_product(rows, padded, d, t->q, d, 1, t->kt, K_TILE, false, t->p, K_TILE);
-    for (size_t i = 0; i < rows; i++) {
-        for (size_t j = 0; j < padded; j++) {
-            t->p[i * K_TILE + j] *= scale;
-        }
-    }
-    mask_scores(t, q0, rows, count, padded, span->causal, t->p);
-    tile_product(rows, padded, d, t->dout, d, 1, t->vt, K_TILE, false, t->dp, K_TILE);
-    backward_scores(t, rows, padded, g->lse + first, scale);
-    tile_product(rows, d, padded, t->dp, K_TILE, 1, t->k, d, true, g->dq + first * s->stride,
-                 s->stride);
-    tile_product(padded, d, rows, t->dp, 1, K_TILE, t->q, d, true, t->dk, d);
-    tile_product(padded, d, rows, t->p, 1, K_TILE, t->dout, d, true, t->dv, d);
-}
-
-static void backward_span(const stn_nn_attention *s, const stn_nn_span *span, const grads *g) {
-    tile_scratch *t = &scratch;
-    size_t d = s->head_size, keys = span_key_count(span), size = span->q_end - span->q_begin;
-    for (size_t from = 0; from < keys; from += K_TILE) {
-        size_t count = keys - from < K_TILE ? keys - from : K_TILE;
-        size_t padded = (count + 7) & ~(size_t)7;
-        gather_rows(span, from, count, t);
-        memset(t->row + count, 0, (padded - count) * sizeof *t->row);
-        gather(t, count, padded, d, g->k, s->stride, t->k, t->kt);
-        gather(t, count, padded, d, g->v, s->stride, NULL, t->vt);
-        memset(t->dk, 0, padded * d * sizeof *t->dk);
-        memset(t->dv, 0, padded * d * sizeof *t->dv);
-        for (size_t q0 = 0; q0 < size; q0 += Q_TILE) {
-            size_t rows = size - q0 < Q_TILE ? size - q0 : Q_TILE;
-            backward_tile(s, span, q0, rows, count, g);
-        }
-        for (size_t j = 0; j < count; j++) {
-            float *dk = g->dk + (size_t)t->row[j] * s->stride;
-            float *dv = g->dv + (size_t)t->row[j] * s->stride;
-            for (size_t i = 0; i < d; i++) {
-                dk[i] += t->dk[j * d + i];
-                dv[i] += t->dv[j * d + i];
+static void forward_pack(tile_scratch *s, size_t d, int r, size_t pack, size_t size) {
+    for (uint32_t n = 0; n < s->g.count; n++) {
+        for (uint32_t from = 0; from < s->g.slice[n].rows; from += Q_TILE) {
+            const tile t = tile_of(&s->g.slice[n], from, r, pack, size);
+            if (t.count) {
+                size_t padded = round_up_8(t.count);
+                tile_product(t.rows, padded, d, s->q + t.at * d, d, 1, s->kt + t.key, K_STRIDE,
+                             false, s->p, K_STRIDE);
+                mask_scores(&t, padded, s->p);
+                softmax_step(s, &t, padded, d);
+                tile_product(t.rows, d, t.count, s->p, K_STRIDE, 1, s->v + t.key * d, d, true,
+                             s->o + t.at * d, d);
             }
         }
     }
 }
 
-void stn_nn_attention_back_avx2(const stn_nn_attention *s, const float *q, const float *k,
+static void forward_finish(const stn_nn_attention *a, const tile_scratch *s, float *out,
+                           float *lse) {
+    size_t d = a->head_size;
+    for (uint32_t n = 0; n < s->g.count; n++) {
+        const slice *slice = &s->g.slice[n];
+        for (size_t i = 0; i < slice->rows; i++) {
+            size_t at = slice->at + i, row = slice->first + i;
+            stn_v8 share = stn_v8_all(1 / s->sum[at]);
+            float *to = out + (row - a->out_first) * a->out_stride;
+            for (size_t j = 0; j < d; j += 8) {
+                stn_v8_store(to + j, stn_v8_load(s->o + at * d + j) * share);
+            }
+            lse[row] = s->high[at] + logf(s->sum[at]);
+        }
+    }
+}
+
+/* All queries of the group, one head. */
+static void forward_group(const stn_nn_attention *a, tile_scratch *s, const views *w, float *out,
+                          float *lse) {
+    size_t d = a->head_size;
+    memset(s->o, 0, s->g.rows * d * sizeof *s->o);
+    for (uint32_t n = 0; n < s->g.count; n++) {
+        const slice *slice = &s->g.slice[n];
+        pack_rows(slice->rows, d, w->q + (size_t)slice->first * a->stride, a->stride,
+                  1 / sqrtf((float)d), s->q + slice->at * d);
+    }
+    for (size_t i = 0; i < s->g.rows; i++) {
+        s->high[i] = -1e30f;
+        s->sum[i] = 0;
+    }
+    for (int r = 0; r < 2; r++) {
+        for (size_t from = s->g.k_begin[r]; from < s->g.k_end[r]; from += K_PACK) {
+            size_t left = s->g.k_end[r] - from, size = left < K_PACK ? left : K_PACK;
+            pack_transposed(size, d, w->k + from * a->stride, a->stride, s->kt);
+            pack_rows(size, d, w->v + from * a->stride, a->stride, 1, s->v);
+            forward_pack(s, d, r, from, size);
+        }
+    }
+    forward_finish(a, s, out, lse);
+}
+
+void stn_nn_attention_avx2(const stn_nn_attention *a, const float *q, const float *k,
+                           const float *v, float *out, float *lse) {
+    size_t queries = query_count(a);
+    size_t parts = (size_t)omp_get_max_threads();
+    parts = queries < parts * Q_TILE ? 1 : parts;
+#pragma omp parallel for schedule(static, 1) if (parts > 1)
+    for (size_t task = 0; task < parts * a->heads; task++) {
+        size_t part = task / a->heads, h = task % a->heads, at = h * a->head_size;
+        const views w = {.q = q + at, .k = k + at, .v = v + at};
+        cursor c = cursor_at(a, queries * part / parts, queries * (part + 1) / parts);
+        while (group_next(a, &c, &scratch.g)) {
+            forward_group(a, &scratch, &w, out + at, lse + h * a->rows);
+        }
+    }
+}
+
+/* ---- backward ------------------------------------------------------------ */
+
+/* Scores to probabilities by the kept sums, dp to what flows into the scores. */
+static void backward_scores(tile_scratch *s, const tile *t, size_t padded) {
+    for (size_t i = 0; i < t->rows; i++) {
+        float *p = s->p + i * K_STRIDE, *dp = s->dp + i * K_STRIDE;
+        stn_v8 sum = stn_v8_all(s->sum[t->at + i]), delta = stn_v8_all(s->delta[t->at + i]);
+        for (size_t j = 0; j < padded; j += 8) {
+            stn_v8 x = stn_v8_exp(stn_v8_load(p + j) - sum);
+            stn_v8_store(p + j, x);
+            stn_v8_store(dp + j, x * (stn_v8_load(dp + j) - delta));
+        }
+    }
+}
+
+static void backward_pack(tile_scratch *s, size_t d, int r, size_t pack, size_t size) {
+    for (uint32_t n = 0; n < s->g.count; n++) {
+        for (uint32_t from = 0; from < s->g.slice[n].rows; from += Q_TILE) {
+            const tile t = tile_of(&s->g.slice[n], from, r, pack, size);
+            size_t padded = round_up_8(t.count);
+            const float *q = s->q + t.at * d, *dout = s->dout + t.at * d;
+            if (!t.count) {
+                continue;
+            }
+            tile_product(t.rows, padded, d, q, d, 1, s->kt + t.key, K_STRIDE, false, s->p,
+                         K_STRIDE);
+            mask_scores(&t, padded, s->p);
+            tile_product(t.rows, padded, d, dout, d, 1, s->vt + t.key, K_STRIDE, false, s->dp,
+                         K_STRIDE);
+            backward_scores(s, &t, padded);
+            tile_product(t.rows, d, t.count, s->dp, K_STRIDE, 1, s->k + t.key * d, d, true,
+                         s->o + t.at * d, d);
+            tile_product(t.count, d, t.rows, s->dp, 1, K_STRIDE, q, d, true, s->dk + t.key * d, d);
+            tile_product(t.count, d, t.rows, s->p, 1, K_STRIDE, dout, d, true, s->dv + t.key * d,
+                         d);
+        }
+    }
+}
+
+static void backward_load(const stn_nn_attention *a, tile_scratch *s, const views *w) {
+    size_t d = a->head_size;
+    memset(s->o, 0, s->g.rows * d * sizeof *s->o);
+    for (uint32_t n = 0; n < s->g.count; n++) {
+        const slice *slice = &s->g.slice[n];
+        size_t out_row = slice->first - a->out_first;
+        pack_rows(slice->rows, d, w->q + (size_t)slice->first * a->stride, a->stride,
+                  1 / sqrtf((float)d), s->q + slice->at * d);
+        pack_rows(slice->rows, d, w->dout + out_row * a->out_stride, a->out_stride, 1,
+                  s->dout + slice->at * d);
+        for (size_t i = 0; i < slice->rows; i++) {
+            const float *o = w->out + (out_row + i) * a->out_stride;
+            stn_v8 delta = stn_v8_all(0);
+            for (size_t j = 0; j < d; j += 8) {
+                delta += stn_v8_load(o + j) * stn_v8_load(s->dout + (slice->at + i) * d + j);
+            }
+            s->delta[slice->at + i] = stn_v8_sum(delta);
+            s->sum[slice->at + i] = w->lse[slice->first + i];
+        }
+    }
+}
+
+static void backward_group(const stn_nn_attention *a, tile_scratch *s, const views *w) {
+    size_t d = a->head_size, stride = a->stride;
+    backward_load(a, s, w);
+    for (int r = 0; r < 2; r++) {
+        for (size_t from = s->g.k_begin[r]; from < s->g.k_end[r]; from += K_PACK) {
+            size_t left = s->g.k_end[r] - from, size = left < K_PACK ? left : K_PACK;
+            pack_transposed(size, d, w->k + from * stride, stride, s->kt);
+            pack_transposed(size, d, w->v + from * stride, stride, s->vt);
+            pack_rows(size, d, w->k + from * stride, stride, 1, s->k);
+            memset(s->dk, 0, size * d * sizeof *s->dk);
+            memset(s->dv, 0, size * d * sizeof *s->dv);
+            backward_pack(s, d, r, from, size);
+            add_rows(size, d, s->dk, 1, w->dk + from * stride, stride);
+            add_rows(size, d, s->dv, 1, w->dv + from * stride, stride);
+        }
+    }
+    for (uint32_t n = 0; n < s->g.count; n++) {
+        const slice *slice = &s->g.slice[n];
+        add_rows(slice->rows, d, s->o + slice->at * d, 1 / sqrtf((float)d),
+                 w->dq + (size_t)slice->first * stride, stride);
+    }
+}
+
+void stn_nn_attention_back_avx2(const stn_nn_attention *a, const float *q, const float *k,
                                 const float *v, const float *out, const float *lse,
                                 const float *dout, float *dq, float *dk, float *dv) {
+    size_t queries = query_count(a);
 #pragma omp parallel for schedule(static)
-    for (size_t h = 0; h < s->heads; h++) {
-        size_t at = h * s->head_size;
-        const grads g = {q + at,    k + at,  v + at,  out + at, lse + h * s->rows,
+    for (size_t h = 0; h < a->heads; h++) {
+        size_t at = h * a->head_size;
+        const views w = {q + at,    k + at,  v + at,  out + at, lse + h * a->rows,
                          dout + at, dq + at, dk + at, dv + at};
-        for (size_t n = 0; n < s->span_count; n++) {
-            backward_span(s, &s->spans[n], &g);
+        cursor c = cursor_at(a, 0, queries);
+        while (group_next(a, &c, &scratch.g)) {
+            backward_group(a, &scratch, &w);
         }
     }
 }

@@ -12,9 +12,10 @@ void stn_nn_linear(const stn_nn_kernels *kernels, size_t rows, size_t n, size_t 
 }
 
 void stn_nn_linear_back(const stn_nn_kernels *kernels, size_t rows, size_t n, size_t k,
-                        const float *x, const float *w, const float *dy, float *dx, float *dw) {
+                        const float *x, const float *w, const float *dy, bool add, float *dx,
+                        float *dw) {
     if (dx) {
-        kernels->gemm(false, false, rows, k, n, 1, dy, n, w, k, 1, dx, k);
+        kernels->gemm(false, false, rows, k, n, 1, dy, n, w, k, add ? 1 : 0, dx, k);
     }
     if (dw) {
         kernels->gemm(true, false, n, k, rows, 1, dy, n, x, k, 1, dw, k);
@@ -110,16 +111,14 @@ void stn_nn_block_forward(const stn_nn_block *b, const stn_nn_block_shape *s,
     const stn_nn_kernels *k = pass->kernels;
     size_t rows = pass->rows, d = s->d;
     stn_nn_attention attention = block_attention(s, pass);
-    memcpy(saved->x1, x, rows * d * sizeof *x);
-    k->rmsnorm(rows, d, x, weight_of(pass, b->norm1), saved->n1, saved->inv1);
+    k->rmsnorm(rows, d, x, weight_of(pass, b->norm1), saved->n1, saved->inv1, saved->x1);
     stn_nn_linear(k, rows, 3 * d, d, saved->n1, weight_of(pass, b->qkv), false, saved->qkv);
     k->rope(rows, (size_t)2 * s->heads, s->head_size, 3 * d, pass->rope, pass->pos, false,
             saved->qkv);
     k->attention(&attention, saved->qkv, saved->qkv + d, saved->qkv + 2 * d, saved->att,
                  saved->lse);
     stn_nn_linear(k, rows, d, d, saved->att, weight_of(pass, b->out), true, x);
-    memcpy(saved->x2, x, rows * d * sizeof *x);
-    k->rmsnorm(rows, d, x, weight_of(pass, b->norm2), saved->n2, saved->inv2);
+    k->rmsnorm(rows, d, x, weight_of(pass, b->norm2), saved->n2, saved->inv2, saved->x2);
     stn_nn_linear(k, rows, 2 * (size_t)s->ff, d, saved->n2, weight_of(pass, b->gate), false,
                   saved->gate);
     k->swiglu(rows, s->ff, saved->gate, saved->act);
@@ -137,11 +136,10 @@ static void mlp_backward(const stn_nn_block *b, const stn_nn_block_shape *s,
     const stn_nn_kernels *k = pass->kernels;
     size_t rows = pass->rows, d = s->d, ff = s->ff;
     float *dn = scratch, *dact = dn + rows * d, *dgate = dact + rows * ff;
-    memset(scratch, 0, rows * (d + 3 * ff) * sizeof *scratch);
-    stn_nn_linear_back(k, rows, d, ff, saved->act, weight_of(pass, b->down), dx, dact,
+    stn_nn_linear_back(k, rows, d, ff, saved->act, weight_of(pass, b->down), dx, false, dact,
                        gradient_of(pass, b->down));
     k->swiglu_back(rows, ff, saved->gate, dact, dgate);
-    stn_nn_linear_back(k, rows, 2 * ff, d, saved->n2, weight_of(pass, b->gate), dgate, dn,
+    stn_nn_linear_back(k, rows, 2 * ff, d, saved->n2, weight_of(pass, b->gate), dgate, false, dn,
                        gradient_of(pass, b->gate));
     k->rmsnorm_back(rows, d, saved->x2, weight_of(pass, b->norm2), saved->inv2, dn, dx,
                     gradient_of(pass, b->norm2));
@@ -154,14 +152,13 @@ static void attention_backward(const stn_nn_block *b, const stn_nn_block_shape *
     size_t rows = pass->rows, d = s->d;
     stn_nn_attention attention = block_attention(s, pass);
     float *datt = scratch, *dqkv = datt + rows * d; /* datt is dn once it has been used */
-    memset(scratch, 0, rows * 4 * d * sizeof *scratch);
-    stn_nn_linear_back(k, rows, d, d, saved->att, weight_of(pass, b->out), dx, datt,
+    stn_nn_linear_back(k, rows, d, d, saved->att, weight_of(pass, b->out), dx, false, datt,
                        gradient_of(pass, b->out));
+    memset(dqkv, 0, rows * 3 * d * sizeof *dqkv);
     k->attention_back(&attention, saved->qkv, saved->qkv + d, saved->qkv + 2 * d, saved->att,
                       saved->lse, datt, dqkv, dqkv + d, dqkv + 2 * d);
     k->rope(rows, (size_t)2 * s->heads, s->head_size, 3 * d, pass->rope, pass->pos, true, dqkv);
-    memset(datt, 0, rows * d * sizeof *datt);
-    stn_nn_linear_back(k, rows, 3 * d, d, saved->n1, weight_of(pass, b->qkv), dqkv, datt,
+    stn_nn_linear_back(k, rows, 3 * d, d, saved->n1, weight_of(pass, b->qkv), dqkv, false, datt,
                        gradient_of(pass, b->qkv));
     k->rmsnorm_back(rows, d, saved->x1, weight_of(pass, b->norm1), saved->inv1, datt, dx,
                     gradient_of(pass, b->norm1));

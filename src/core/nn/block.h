@@ -64,11 +64,12 @@ void stn_nn_block_backward(const stn_nn_block *block, const stn_nn_block_shape *
 /** Floats of scratch that backward needs for @p rows rows. */
 size_t stn_nn_block_scratch(const stn_nn_block_shape *shape, size_t rows);
 
-/** y [rows][n] = x [rows][k] w^T (+ y if @p add), w [n][k]; and its way back: dx += dy w,
- *  dw += dy^T x (either may be NULL). */
+/** y [rows][n] = x [rows][k] w^T (+ y if @p add), w [n][k]; and its way back: dx = dy w
+ *  (+ dx if @p add), dw += dy^T x (either may be NULL). */
 void stn_nn_linear(const stn_nn_kernels *kernels, size_t rows, size_t n, size_t k, const float *x,
                    const float *w, bool add, float *y);
 void stn_nn_linear_back(const stn_nn_kernels *kernels, size_t rows, size_t n, size_t k,
-                        const float *x, const float *w, const float *dy, float *dx, float *dw);
+                        const float *x, const float *w, const float *dy, bool add, float *dx,
+                        float *dw);
 
 #endif

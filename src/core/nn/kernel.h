@@ -3,10 +3,10 @@
  *  row-major float32; a row is one position of a sequence. Networks see only the table:
  *  where it runs (plain C, SIMD and a BLAS, one day a GPU) is decided in kernel.c.
  *
- *  Forward kernels overwrite their output; backward kernels ADD to every gradient. The
- *  plain C table (kernel_ref.c) is the meaning; every other table is held against it on
- *  edge-biased input, and every backward against central differences.
- *  Pinned by tests/unit/test_nn_kernel.c. */
+ *  Forward kernels overwrite their output; backward kernels ADD to every gradient unless they
+ *  say that they overwrite it. The plain C table (kernel_ref.c) is the meaning; every other table
+ * is held against it on edge-biased input, and every backward against central differences. Pinned
+ * by tests/unit/test_nn_kernel.c. */
 #ifndef STN_CORE_NN_KERNEL_H
 #define STN_CORE_NN_KERNEL_H
 
@@ -41,10 +41,11 @@ typedef struct stn_nn_kernels {
     void (*gemm)(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *a,
                  size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc);
 
-    /** y = x * inv_rms * gain, inv_rms[row] = 1 / sqrt(mean(x^2) + 1e-6). [rows][d].
+    /** y = x * inv_rms * gain, inv_rms[row] = 1 / sqrt(mean(x^2) + 1e-6). [rows][d]. @p kept
+     *  [rows][d], unless NULL, gets x itself, which the way back needs when x changes in place.
      *  Source: Zhang, Sennrich, arXiv:1910.07467. */
     void (*rmsnorm)(size_t rows, size_t d, const float *x, const float *gain, float *y,
-                    float *inv_rms);
+                    float *inv_rms, float *kept);
     void (*rmsnorm_back)(size_t rows, size_t d, const float *x, const float *gain,
                          const float *inv_rms, const float *dy, float *dx, float *dgain);
 
@@ -55,7 +56,8 @@ typedef struct stn_nn_kernels {
     void (*rope)(size_t rows, size_t heads, size_t head_size, size_t stride, const float *table,
                  const uint32_t *pos, bool inverse, float *x);
 
-    /** y = silu(x[:, :d]) * x[:, d:], x [rows][2d], y [rows][d]. Source: arXiv:2002.05202. */
+    /** y = silu(x[:, :d]) * x[:, d:], x [rows][2d], y [rows][d]; its backward overwrites dx.
+     *  Source: Shazeer, arXiv:2002.05202. */
     void (*swiglu)(size_t rows, size_t d, const float *x, float *y);
     void (*swiglu_back)(size_t rows, size_t d, const float *x, const float *dy, float *dx);
 

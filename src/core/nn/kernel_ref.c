@@ -20,7 +20,10 @@ static void ref_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha
 }
 
 static void ref_rmsnorm(size_t rows, size_t d, const float *x, const float *gain, float *y,
-                        float *inv_rms) {
+                        float *inv_rms, float *kept) {
+    if (kept) {
+        memcpy(kept, x, rows * d * sizeof *kept);
+    }
     for (size_t r = 0; r < rows; r++) {
         double square = 0;
         for (size_t i = 0; i < d; i++) {
@@ -84,8 +87,8 @@ static void ref_swiglu_back(size_t rows, size_t d, const float *x, const float *
         const float *gate = x + r * 2 * d, *up = gate + d;
         for (size_t i = 0; i < d; i++) {
             double g = gate[i], s = sigmoid(g), dyi = dy[r * d + i];
-            dx[r * 2 * d + i] += (float)(dyi * up[i] * s * (1 + g * (1 - s)));
-            dx[r * 2 * d + d + i] += (float)(dyi * g * s);
+            dx[r * 2 * d + i] = (float)(dyi * up[i] * s * (1 + g * (1 - s)));
+            dx[r * 2 * d + d + i] = (float)(dyi * g * s);
         }
     }
 }

@@ -154,13 +154,13 @@ static void block_run(stn_denoise *s, const stn_nn_block *b, ring *r, uint32_t r
                                         .out_stride = shape->d,
                                         .rows = r->size + rows,
                                         .out_first = r->size};
-    k->rmsnorm(rows, d, x, weight_of(s, b->norm1), s->norm, s->inv);
+    k->rmsnorm(rows, d, x, weight_of(s, b->norm1), s->norm, s->inv, NULL);
     stn_nn_linear(k, rows, 3 * d, d, s->norm, weight_of(s, b->qkv), false, qkv);
     k->rope(rows, (size_t)2 * shape->heads, shape->head_size, 3 * d, s->angles, s->index, false,
             qkv);
     k->attention(&attention, r->qkv, r->qkv + d, r->qkv + 2 * d, s->att, s->lse);
     stn_nn_linear(k, rows, d, d, s->att, weight_of(s, b->out), true, x);
-    k->rmsnorm(rows, d, x, weight_of(s, b->norm2), s->norm, s->inv);
+    k->rmsnorm(rows, d, x, weight_of(s, b->norm2), s->norm, s->inv, NULL);
     stn_nn_linear(k, rows, 2 * ff, d, s->norm, weight_of(s, b->gate), false, s->gate);
     k->swiglu(rows, ff, s->gate, s->act);
     stn_nn_linear(k, rows, d, ff, s->act, weight_of(s, b->down), true, x);
@@ -222,7 +222,7 @@ static void coarse_step(stn_denoise *s) {
         block_run(s, &n->coarse[i], &s->coarse[i], 1, s->coarse_x);
         ring_keep(&s->coarse[i], d);
     }
-    n->kernels->rmsnorm(1, d, s->coarse_x, weight_of(s, n->coarse_norm), s->pooled, s->inv);
+    n->kernels->rmsnorm(1, d, s->coarse_x, weight_of(s, n->coarse_norm), s->pooled, s->inv, NULL);
     stn_nn_linear(n->kernels, 1, d, d, s->pooled, weight_of(s, n->coarse_out), false, s->coarse_x);
 }
 
@@ -259,7 +259,7 @@ const float *stn_denoise_logits(stn_denoise *s, uint32_t row, uint32_t channel,
             sum[i] += known[i];
         }
     }
-    n->kernels->rmsnorm(1, d, sum, weight_of(s, p->norm), norm, &inv);
+    n->kernels->rmsnorm(1, d, sum, weight_of(s, p->norm), norm, &inv, NULL);
     if (p->mix != SIZE_MAX) {
         float *gated = s->mixed + 2 * d;
         stn_nn_linear(n->kernels, 1, 2 * d, d, norm, weight_of(s, p->mix), false, s->mixed);

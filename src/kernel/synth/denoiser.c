@@ -288,12 +288,10 @@ static void embed_forward(const run *r) {
 
 static void embed_backward(const run *r) {
     stn_denoiser_tape *t = r->t;
-    float *dlabel = grads(r, r->n->label) + r->w->label * r->d;
-    for (size_t row = 0; row < 2 * (size_t)r->l; row++) {
-        for (size_t i = 0; i < r->d; i++) {
-            dlabel[i] += t->dx[row * r->d + i];
-        }
+    for (uint32_t i = 0; i < 2 * r->l; i++) {
+        t->id[i] = r->w->label;
     }
+    r->k->embed_back(2 * (size_t)r->l, r->d, t->id, t->dx, grads(r, r->n->label));
     for (uint32_t c = 0; c < r->n->shape.channels; c++) {
         channel_ids(r, c);
         r->k->embed_back(2 * (size_t)r->l, r->d, t->id, t->dx, grads(r, r->n->channel[c].in));
@@ -314,7 +312,7 @@ static void coarse_forward(const run *r) {
                              t->pooled);
     }
     r->k->rmsnorm(r->blocks, d, t->pooled, weights(r, r->n->coarse_norm), t->pooled_norm,
-                  t->pooled_inv);
+                  t->pooled_inv, NULL);
     float *summary = t->dpooled; /* scratch on the way forward */
     stn_nn_linear(r->k, r->blocks, d, d, t->pooled_norm, weights(r, r->n->coarse_out), false,
                   summary);
@@ -334,9 +332,8 @@ static void coarse_backward(const run *r) {
     r->k->unpool_back(r->blocks - 1, s->block, d, t->dx + shift, dsummary);
     r->k->unpool_back(r->blocks - 1, s->block, d, t->dx + r->l * d + shift, dsummary);
     float *dnorm = t->gated; /* free on the way back */
-    memset(dnorm, 0, size * sizeof *dnorm);
     stn_nn_linear_back(r->k, r->blocks, d, d, t->pooled_norm, weights(r, r->n->coarse_out),
-                       dsummary, dnorm, grads(r, r->n->coarse_out));
+                       dsummary, false, dnorm, grads(r, r->n->coarse_out));
     r->k->rmsnorm_back(r->blocks, d, t->pooled, weights(r, r->n->coarse_norm), t->pooled_inv, dnorm,
                        dpooled, grads(r, r->n->coarse_norm));
     for (uint32_t i = s->coarse_layers; i-- > 0;) {
@@ -372,7 +369,7 @@ static void head_forward(const run *r, uint32_t c) {
     stn_denoiser_tape *t = r->t;
     const stn_channel_params *p = &r->n->channel[c];
     size_t rows = r->masked, d = r->d;
-    r->k->rmsnorm(rows, d, t->sum, weights(r, p->norm), t->norm, t->inv);
+    r->k->rmsnorm(rows, d, t->sum, weights(r, p->norm), t->norm, t->inv, NULL);
     const float *features = t->norm;
     if (p->mix != SIZE_MAX) {
         stn_nn_linear(r->k, rows, 2 * d, d, t->norm, weights(r, p->mix), false, t->mixed);
@@ -390,47 +387,45 @@ static void head_backward(const run *r, uint32_t c) {
     const stn_channel_params *p = &r->n->channel[c];
     size_t rows = r->masked, d = r->d, classes = r->n->shape.classes[c];
     float *dnorm = t->dmixed, *dfeatures = dnorm + rows * d, *dmixed = dfeatures + rows * d;
-    memset(t->dmixed, 0, rows * 4 * d * sizeof *dnorm);
     if (p->mix == SIZE_MAX) {
-        stn_nn_linear_back(r->k, rows, classes, d, t->norm, weights(r, p->head), t->logits, dnorm,
-                           grads(r, p->head));
+        stn_nn_linear_back(r->k, rows, classes, d, t->norm, weights(r, p->head), t->logits, false,
+                           dnorm, grads(r, p->head));
     } else {
         float *features = t->gated + rows * d;
-        stn_nn_linear_back(r->k, rows, classes, d, features, weights(r, p->head), t->logits,
+        stn_nn_linear_back(r->k, rows, classes, d, features, weights(r, p->head), t->logits, false,
                            dfeatures, grads(r, p->head));
         float *dgated = features; /* features have done their work */
-        memset(dgated, 0, rows * d * sizeof *dgated);
-        stn_nn_linear_back(r->k, rows, d, d, t->gated, weights(r, p->unmix), dfeatures, dgated,
-                           grads(r, p->unmix));
+        stn_nn_linear_back(r->k, rows, d, d, t->gated, weights(r, p->unmix), dfeatures, false,
+                           dgated, grads(r, p->unmix));
         r->k->swiglu_back(rows, d, t->mixed, dgated, dmixed);
-        stn_nn_linear_back(r->k, rows, 2 * d, d, t->norm, weights(r, p->mix), dmixed, dnorm,
+        stn_nn_linear_back(r->k, rows, 2 * d, d, t->norm, weights(r, p->mix), dmixed, false, dnorm,
                            grads(r, p->mix));
+    }
+    if (c == 0) {
+        r->k->rmsnorm_back(rows, d, t->sum, weights(r, p->norm), t->inv, dnorm, t->dhidden,
+                           grads(r, p->norm));
+        return;
     }
     float *dsum = dfeatures;
     memset(dsum, 0, rows * d * sizeof *dsum);
     r->k->rmsnorm_back(rows, d, t->sum, weights(r, p->norm), t->inv, dnorm, dsum,
                        grads(r, p->norm));
-    for (size_t i = 0; i < rows * d; i++) {
-        t->dhidden[i] += dsum[i];
-    }
+    r->k->unpool(rows, 1, d, dsum, t->dhidden);
     for (uint32_t before = 0; before < c; before++) {
         head_targets(r, before);
         r->k->embed_back(rows, d, t->target, dsum, grads(r, r->n->channel[before].given));
     }
 }
 
+/* The weights are divided before the loss is taken, so that its gradient needs no other pass. */
 static void head(const run *r, uint32_t c, bool backward, double divisor, double *loss) {
     stn_denoiser_tape *t = r->t;
     size_t rows = r->masked, classes = r->n->shape.classes[c];
     head_forward(r, c);
     head_targets(r, c);
-    *loss += r->k->cross_entropy(rows, classes, t->logits, t->target, t->weight,
-                                 backward ? t->logits : NULL);
+    *loss += divisor * r->k->cross_entropy(rows, classes, t->logits, t->target, t->weight,
+                                           backward ? t->logits : NULL);
     if (backward) {
-        float share = (float)(1 / divisor);
-        for (size_t i = 0; i < rows * classes; i++) {
-            t->logits[i] *= share;
-        }
         head_backward(r, c);
     }
 }
@@ -452,13 +447,13 @@ static void heads(const run *r, bool backward, double divisor, double *loss) {
     }
 }
 
-static void run_init(run *r) {
+static void run_init(run *r, double divisor) {
     stn_denoiser_tape *t = r->t;
     r->masked = 0;
     for (uint32_t i = 0; i < r->l; i++) {
         if (r->w->weight[i] > 0) {
             t->masked[r->masked] = i;
-            t->weight[r->masked++] = r->w->weight[i];
+            t->weight[r->masked++] = (float)(r->w->weight[i] / divisor);
         }
     }
     r->fine = (stn_nn_pass){.kernels = r->k,
@@ -491,7 +486,7 @@ stn_status stn_denoiser_loss(stn_denoiser *n, stn_denoiser_tape *t, const stn_de
              .l = w->length,
              .blocks = w->length / n->shape.block,
              .d = n->shape.d};
-    run_init(&r);
+    run_init(&r, divisor);
     embed_forward(&r);
     for (uint32_t i = 0; i < n->shape.layers; i++) {
         stn_nn_block_forward(&n->fine[i], &n->block_shape, &r.fine, &t->fine[i], t->x);
