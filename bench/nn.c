@@ -2,11 +2,15 @@
  * table whose entries time and count the entries of the best table, so that nothing in the network
  * has to know. Prints one JSON object; bench/nn.sh makes the page of it.
  *
- *   nn train LENGTH STEPS   a training step over LENGTH events at d = 128
+ *   nn train LENGTH STEPS                     a training step over LENGTH events at d = 128
+ *   nn stream D LAYERS LOOKS STREAMS THREADS  sampling: LOOKS looks a block, STREAMS streams side
+ *                                             by side in each of THREADS threads
  *
  * Operations are counted as the network needs them: 2 m n k a product, attention by the keys that a
  * query sees, with nothing for padding, for masked keys or for what is computed twice. The peak is
  * the best of products 1024^3 through the same table, taken between the steps. */
+#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +18,7 @@
 #include <time.h>
 
 #include "core/base/rng.h"
-#include "kernel/synth/denoiser.h"
+#include "kernel/synth/denoise.h"
 
 static double now_s(void) {
     struct timespec now;
@@ -206,8 +210,30 @@ static double timed_norm2(size_t n, const float *x) {
     return sum;
 }
 
+static void timed_threads(int number) {
+    counted.best->threads(number);
+}
+
+static size_t timed_packed_size(size_t n, size_t k) {
+    return counted.best->packed_size(n, k);
+}
+
+static void timed_pack(size_t n, size_t k, const float *w, float *packed) {
+    counted.best->pack(n, k, w, packed);
+}
+
+static void timed_packed_linear(size_t rows, size_t n, size_t k, const float *x,
+                                const float *packed, bool add, float *y) {
+    COUNTED("packed product", 2.0 * (double)rows * (double)n * (double)k, NULL,
+            packed_linear(rows, n, k, x, packed, add, y));
+}
+
 static const stn_nn_kernels timed = {
     .name = "timed",
+    .threads = timed_threads,
+    .packed_size = timed_packed_size,
+    .pack = timed_pack,
+    .packed_linear = timed_packed_linear,
     .gemm = timed_gemm,
     .rmsnorm = timed_rmsnorm,
     .rmsnorm_back = timed_rmsnorm_back,
@@ -376,13 +402,149 @@ static int train(uint32_t length, int steps) {
     return failed;
 }
 
-int main(int argc, char **argv) {
-    if (argc == 4 && strcmp(argv[1], "train") == 0) {
-        long length = strtol(argv[2], NULL, 10), steps = strtol(argv[3], NULL, 10);
-        if (length >= 8 && length <= 1 << 20 && length % 8 == 0 && steps >= 1 && steps <= 10000) {
-            return train((uint32_t)length, (int)steps);
+/* ---- sampling -------------------------------------------------------------- */
+
+enum { BLOCK = 8, STREAMS_MAX = 64, THREADS_MAX = 64 };
+
+typedef struct sampler {
+    const stn_denoiser *net;
+    stn_denoise *run;
+    uint32_t streams, looks, blocks;
+} sampler;
+
+/* Made-up events in each stream, no two the same. */
+static void hands_fill(const sampler *s, uint32_t block, uint16_t value[STREAMS_MAX][2][BLOCK]) {
+    for (uint32_t i = 0; i < s->streams; i++) {
+        for (uint32_t c = 0; c < 2; c++) {
+            for (uint32_t j = 0; j < BLOCK; j++) {
+                value[i][c][j] = (uint16_t)((block * 7 + i * 3 + j) % s->net->shape.classes[c]);
+            }
         }
     }
-    fprintf(stderr, "usage: nn train LENGTH STEPS (LENGTH a multiple of 8)\n");
+}
+
+/* Blocks revealed from the left in @p looks looks, each event's channels asked for once, then the
+ * commit: what a sampler asks of the network. */
+static void *sampler_run(void *argument) {
+    const sampler *s = argument;
+    uint16_t value[STREAMS_MAX][2][BLOCK];
+    const uint16_t *values[STREAMS_MAX][2];
+    bool masked[BLOCK];
+    stn_denoise_hand hands[STREAMS_MAX];
+    for (uint32_t i = 0; i < s->streams; i++) {
+        values[i][0] = value[i][0];
+        values[i][1] = value[i][1];
+        hands[i] = (stn_denoise_hand){values[i], masked, i % 2};
+    }
+    for (uint32_t block = 0; block < s->blocks; block++) {
+        hands_fill(s, block, value);
+        for (uint32_t look = 0; look < s->looks; look++) {
+            uint32_t known = BLOCK * look / s->looks, next = BLOCK * (look + 1) / s->looks;
+            for (uint32_t i = 0; i < BLOCK; i++) {
+                masked[i] = i >= known;
+            }
+            stn_denoise_look_streams(s->run, hands);
+            for (uint32_t i = 0; i < s->streams; i++) {
+                for (uint32_t row = known; row < next; row++) {
+                    uint16_t given[2] = {value[i][0][row], value[i][1][row]};
+                    stn_denoise_logits_stream(s->run, i, row, 0, given);
+                    stn_denoise_logits_stream(s->run, i, row, 1, given);
+                }
+            }
+        }
+        stn_denoise_commit_streams(s->run, hands);
+    }
+    return NULL;
+}
+
+/* Seconds until every thread has drawn its blocks; below 0 if one could not be started. */
+static double samplers_run(sampler *samplers, uint32_t threads) {
+    pthread_t thread[THREADS_MAX];
+    uint32_t started = 0;
+    double began = now_s();
+    while (started < threads &&
+           pthread_create(&thread[started], NULL, sampler_run, &samplers[started]) == 0) {
+        started++;
+    }
+    for (uint32_t i = 0; i < started; i++) {
+        pthread_join(thread[i], NULL);
+    }
+    return started == threads ? now_s() - began : -1;
+}
+
+static stn_denoiser_shape sampling_shape(uint32_t d, uint32_t layers) {
+    stn_denoiser_shape shape = training_shape;
+    shape.d = d;
+    shape.heads = d / 32;
+    shape.ff = d * 8 / 3 / 8 * 8;
+    shape.layers = layers;
+    return shape;
+}
+
+static int stream(uint32_t d, uint32_t layers, uint32_t looks, uint32_t streams, uint32_t threads) {
+    enum { BLOCKS = 60, ROUNDS = 7 };
+    stn_err err = {0};
+    stn_denoiser net;
+    sampler samplers[THREADS_MAX] = {0};
+    const stn_denoiser_shape shape = sampling_shape(d, layers);
+    if (stn_denoiser_init(&net, &shape, false, 1, &err)) {
+        return die(err.text);
+    }
+    double best = INFINITY;
+    int failed = 0;
+    for (uint32_t i = 0; !failed && i < threads; i++) {
+        samplers[i] = (sampler){&net, NULL, streams, looks, BLOCKS};
+        if (stn_denoise_new_streams(&samplers[i].run, &net, 4096, streams, &err)) {
+            failed = die(err.text);
+        }
+    }
+    for (int round = -1; !failed && round < ROUNDS; round++) { /* round -1 fills the rings */
+        double seconds = samplers_run(samplers, threads);
+        failed = seconds < 0 ? die("cannot start a thread") : 0;
+        best = round >= 0 && seconds < best ? seconds : best;
+    }
+    if (!failed) {
+        double events = (double)BLOCK * BLOCKS * streams * threads;
+        double evaluations = (double)(looks + 1) * BLOCKS * streams * threads;
+        printf("{\"d\":%u,\"layers\":%u,\"parameters\":%zu,\"block\":%d,\"looks\":%u,", d, layers,
+               net.params.count, BLOCK, looks);
+        printf("\"streams\":%u,\"threads\":%u,\"events_per_s\":%.0f,", streams, threads,
+               events / best);
+        printf("\"evaluations_per_s\":%.0f}\n", evaluations / best);
+    }
+    for (uint32_t i = 0; i < threads; i++) {
+        stn_denoise_free(samplers[i].run);
+    }
+    stn_denoiser_fini(&net);
+    return failed;
+}
+
+/* ---- command line -------------------------------------------------------- */
+
+/* A number within low .. high, or 0. */
+static uint32_t number(const char *text, uint32_t low, uint32_t high) {
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    return *text && !*end && value >= low && value <= high ? (uint32_t)value : 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4 && strcmp(argv[1], "train") == 0) {
+        uint32_t length = number(argv[2], BLOCK, 1u << 20), steps = number(argv[3], 1, 10000);
+        if (length && length % BLOCK == 0 && steps) {
+            return train(length, (int)steps);
+        }
+    }
+    if (argc == 7 && strcmp(argv[1], "stream") == 0) {
+        uint32_t d = number(argv[2], 32, 1024), layers = number(argv[3], 1, STN_LAYERS_MAX);
+        uint32_t looks = number(argv[4], 1, BLOCK), streams = number(argv[5], 1, STREAMS_MAX);
+        uint32_t threads = number(argv[6], 1, THREADS_MAX);
+        if (d && d % 32 == 0 && layers && looks && streams && threads) {
+            return stream(d, layers, looks, streams, threads);
+        }
+    }
+    fprintf(stderr, "usage: nn train LENGTH STEPS\n"
+                    "       nn stream D LAYERS LOOKS STREAMS THREADS\n"
+                    "LENGTH is a multiple of 8, D of 32, LOOKS at most 8\n");
     return 2;
 }

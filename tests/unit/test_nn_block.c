@@ -177,22 +177,12 @@ static void a_gradient_that_is_not_finite_changes_nothing(void **state) {
     unmake(&f);
 }
 
-static void the_rate_warms_up_and_falls(void **state) {
-    (void)state;
-    const stn_nn_optimizer o = {.rate = 1, .warmup = 10, .total = 110};
-    assert_float_equal(stn_nn_rate(&o, 0), 0.1f, 1e-6);
-    assert_float_equal(stn_nn_rate(&o, 9), 1.0f, 1e-6);
-    assert_float_equal(stn_nn_rate(&o, 60), 0.55f, 1e-6);
-    assert_float_equal(stn_nn_rate(&o, 500), 0.1f, 1e-6);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_way_back_is_the_derivative),
         cmocka_unit_test(causal_rows_do_not_see_ahead),
         cmocka_unit_test(a_step_descends_and_repeats),
         cmocka_unit_test(a_gradient_that_is_not_finite_changes_nothing),
-        cmocka_unit_test(the_rate_warms_up_and_falls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

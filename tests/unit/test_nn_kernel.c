@@ -1,4 +1,4 @@
-/* Every kernel of the SIMD table against plain C, every backward against central differences. */
+/* Every kernel of the SIMD table against plain C. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,9 @@ static int setup(void **state) {
     stn_rng_init(&rng, 11);
     ref = stn_nn_kernels_ref();
     fast = stn_nn_kernels_avx2();
+    if (fast) {
+        fast->threads(2); /* also on a machine of one processor, or of many */
+    }
     return 0;
 }
 
@@ -75,6 +78,28 @@ static void products_agree(void **state) {
         fast->gemm(ta, tb, m, n, k, 1.5f, a, ta ? m : k, b, tb ? k : n, beta, d, n);
         assert_close(d, c, m * n, 1e-4, "gemm");
         free(a), free(b), free(c), free(d);
+    }
+}
+
+static void packed_products_agree(void **state) {
+    (void)state;
+    NEED_FAST();
+    for (int round = 0; round < 120; round++) {
+        size_t m = edges[stn_rng_below(&rng, EDGE_COUNT)],
+               n = edges[stn_rng_below(&rng, EDGE_COUNT)],
+               k = edges[stn_rng_below(&rng, EDGE_COUNT)];
+        float *x = values(m * k, 1), *w = values(n * k, 1), *y0 = values(m * n, 1);
+        float *y1 = copy(y0, m * n);
+        float *p0 = values(ref->packed_size(n, k), 1), *p1 = values(fast->packed_size(n, k), 1);
+        ref->pack(n, k, w, p0);
+        fast->pack(n, k, w, p1);
+        ref->packed_linear(m, n, k, x, p0, round & 1, y0);
+        fast->packed_linear(m, n, k, x, p1, round & 1, y1);
+        assert_close(y1, y0, m * n, 1e-4, "packed product");
+        ref->gemm(false, true, m, n, k, 1, x, k, w, k, 0, y1, n);
+        ref->packed_linear(m, n, k, x, p0, false, y0);
+        assert_memory_equal(y0, y1, m * n * sizeof *y0);
+        free(x), free(w), free(y0), free(y1), free(p0), free(p1);
     }
 }
 
@@ -254,110 +279,185 @@ static void attention_agrees(void **state) {
     }
 }
 
-/* ---- backward against central differences ---------------------------- */
+/* ---- work that is spread over threads, and its edges --------------------- */
 
-/* loss(x) = sum_i r_i f(x)_i for fixed random r, so dloss/df = r. */
-typedef struct probe {
-    double (*loss)(const struct probe *p, const float *x);
-    const float *r, *other, *gain;
-    const uint32_t *target;
-    size_t rows, d;
-    stn_nn_attention shape;
-} probe;
-
-static void assert_gradient(const probe *p, float *x, size_t count, const float *gradient,
-                            const char *what) {
-    for (size_t i = 0; i < count; i += 1 + count / 97) {
-        float kept = x[i], step = 1e-2f;
-        x[i] = kept + step;
-        double up = p->loss(p, x);
-        x[i] = kept - step;
-        double down = p->loss(p, x);
-        x[i] = kept;
-        double want = (up - down) / (2 * (double)step);
-        if (!(fabs(gradient[i] - want) <= 5e-3 * (1 + fabs(want)))) {
-            fail_msg("%s: gradient %zu: %g, central difference %g", what, i, gradient[i], want);
-        }
-    }
-}
-
-static double weighted(const float *y, const float *r, size_t count) {
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += (double)y[i] * r[i];
-    }
-    return sum;
-}
-
-static double norm_loss(const probe *p, const float *x) {
-    float y[64 * 8], s[64];
-    ref->rmsnorm(p->rows, p->d, x, p->gain, y, s, NULL);
-    return weighted(y, p->r, p->rows * p->d);
-}
-
-static double gate_loss(const probe *p, const float *x) {
-    float y[64 * 8];
-    ref->swiglu(p->rows, p->d, x, y);
-    return weighted(y, p->r, p->rows * p->d);
-}
-
-static double class_loss(const probe *p, const float *x) {
-    return ref->cross_entropy(p->rows, p->d, x, p->target, p->gain, NULL);
-}
-
-static double attention_loss(const probe *p, const float *x) {
-    float out[40 * 69] = {0}, lse[40 * 2];
-    uint32_t w = p->shape.heads * p->shape.head_size;
-    ref->attention(&p->shape, x, x + w, x + 2 * w, out, lse);
-    return weighted(out, p->r, (size_t)p->shape.rows * p->shape.out_stride);
-}
-
-static void backwards_are_derivatives(void **state) {
+/* Enough rows for more than one thread, on either side of a vector. */
+static void large_work_agrees(void **state) {
     (void)state;
-    size_t rows = 6, d = 8, n = rows * d;
-    float *x = values(2 * n, 1), *gain = values(d, 1), *r = values(n, 1), *dx = calloc(2 * n, 4);
-    float y[48], s[6], *dgain = calloc(d, sizeof *dgain);
-    assert_non_null(dx);
-    assert_non_null(dgain);
-    probe norm = {.loss = norm_loss, .r = r, .gain = gain, .rows = rows, .d = d};
-    ref->rmsnorm(rows, d, x, gain, y, s, NULL);
-    ref->rmsnorm_back(rows, d, x, gain, s, r, dx, dgain);
-    assert_gradient(&norm, x, n, dx, "rmsnorm");
-    memset(dx, 0, 2 * n * sizeof *dx);
-    probe gate = {.loss = gate_loss, .r = r, .rows = rows, .d = d};
-    ref->swiglu_back(rows, d, x, r, dx);
-    assert_gradient(&gate, x, 2 * n, dx, "swiglu");
-    uint32_t target[6] = {0, 7, 3, 3, 1, 2};
-    float weight[6] = {1, 2, 0, 0.5f, 1, 1};
-    probe class = {.loss = class_loss, .target = target, .gain = weight, .rows = rows, .d = d};
-    ref->cross_entropy(rows, d, x, target, weight, dx);
-    assert_gradient(&class, x, n, dx, "cross entropy");
-    free(x), free(gain), free(r), free(dx), free(dgain);
+    NEED_FAST();
+    static const size_t widths[] = {96, 131};
+    for (size_t n = 0; n < 2; n++) {
+        size_t d = widths[n], rows = 509, size = rows * d;
+        float *x = values(size, 1), *gain = values(d, 1), *y0 = values(2 * size, 1);
+        float *y1 = copy(y0, 2 * size), *s0 = values(rows, 1), *s1 = values(rows, 1);
+        float *dx0 = values(2 * size, 1), *dx1 = copy(dx0, 2 * size), *dy = values(size, 1);
+        float *dg0 = values(d, 1), *dg1 = copy(dg0, d);
+        ref->rmsnorm(rows, d, x, gain, y0, s0, NULL);
+        fast->rmsnorm(rows, d, x, gain, y1, s1, NULL);
+        assert_close(y1, y0, size, 1e-5, "rmsnorm");
+        ref->rmsnorm_back(rows, d, x, gain, s0, dy, dx0, dg0);
+        fast->rmsnorm_back(rows, d, x, gain, s0, dy, dx1, dg1);
+        assert_close(dx1, dx0, size, 2e-5, "rmsnorm dx");
+        assert_close(dg1, dg0, d, 1e-4, "rmsnorm dgain");
+        ref->swiglu(rows, d, y0, dx0);
+        fast->swiglu(rows, d, y0, dx1);
+        assert_close(dx1, dx0, size, 1e-5, "swiglu");
+        ref->swiglu_back(rows, d, y0, dy, dx0);
+        fast->swiglu_back(rows, d, y0, dy, dx1);
+        assert_close(dx1, dx0, 2 * size, 1e-5, "swiglu back");
+        float *p0 = values(ref->packed_size(d, d), 1), *p1 = values(fast->packed_size(d, d), 1);
+        ref->pack(d, d, dy, p0);
+        fast->pack(d, d, dy, p1);
+        ref->packed_linear(rows, d, d, x, p0, true, y0);
+        fast->packed_linear(rows, d, d, x, p1, true, y1);
+        assert_close(y1, y0, size, 1e-4, "packed product");
+        assert_true(fabs(ref->norm2(size, x) - fast->norm2(size, x)) < 1e-3 * (double)size);
+        free(x), free(gain), free(y0), free(y1), free(s0), free(s1), free(dx0), free(dx1);
+        free(dy), free(dg0), free(dg1), free(p0), free(p1);
+    }
+}
 
+static void large_tables_and_losses_agree(void **state) {
+    (void)state;
+    NEED_FAST();
+    size_t d = 99, factor = 4, rows = 512, size = rows * d;
+    uint32_t *id = malloc(rows * sizeof *id);
+    float *x = values(size, 1), *w = values(rows, 1), *y0 = values(size, 1), *y1 = copy(y0, size);
+    float *t0 = values(size, 1), *t1 = copy(t0, size);
+    assert_non_null(id);
+    for (size_t i = 0; i < rows; i++) {
+        id[i] = (uint32_t)stn_rng_below(&rng, 7);
+        w[i] = i % 5 ? fabsf(w[i]) : 0;
+    }
+    ref->embed(rows, d, id, t0, y0);
+    fast->embed(rows, d, id, t0, y1);
+    assert_close(y1, y0, size, 1e-6, "embed");
+    ref->embed_back(rows, d, id, x, t0);
+    fast->embed_back(rows, d, id, x, t1);
+    assert_close(t1, t0, 7 * d, 1e-4, "embed back");
+    ref->pool(rows / factor, factor, d, x, y0);
+    fast->pool(rows / factor, factor, d, x, y1);
+    assert_close(y1, y0, size / factor, 1e-5, "pool");
+    ref->pool_back(rows / factor, factor, d, x, y0);
+    fast->pool_back(rows / factor, factor, d, x, y1);
+    assert_close(y1, y0, size, 1e-5, "pool back");
+    ref->unpool(rows / factor, factor, d, x, y0);
+    fast->unpool(rows / factor, factor, d, x, y1);
+    assert_close(y1, y0, size, 1e-5, "unpool");
+    ref->unpool_back(rows / factor, factor, d, x, y0);
+    fast->unpool_back(rows / factor, factor, d, x, y1);
+    assert_close(y1, y0, size / factor, 1e-5, "unpool back");
+    double l0 = ref->cross_entropy(rows, d, x, id, w, t0);
+    double l1 = fast->cross_entropy(rows, d, x, id, w, t1);
+    assert_true(fabs(l0 - l1) < 1e-5 * (1 + fabs(l0)));
+    assert_close(t1, t0, size, 1e-5, "dlogits");
+    free(id), free(x), free(w), free(y0), free(y1), free(t0), free(t1);
+}
+
+/* Blocks of eight, each with its window, twice over as in training: many groups, several packs,
+ * more than one thread. And as in sampling: few queries, many keys. */
+static void training_attention_agrees(void **state) {
+    (void)state;
+    NEED_FAST();
+    enum { LENGTH = 640, BLOCK = 8, WINDOW = 128, BLOCKS = LENGTH / BLOCK };
+    stn_nn_span spans[2 * BLOCKS];
+    for (uint32_t b = 0; b < BLOCKS; b++) {
+        uint32_t at = b * BLOCK, from = at > WINDOW ? at - WINDOW : 0, noisy = LENGTH + at;
+        spans[b] = (stn_nn_span){at, at + BLOCK, {from, 0}, {at + BLOCK, 0}, false, 0};
+        spans[BLOCKS + b] =
+            (stn_nn_span){noisy, noisy + BLOCK, {from, noisy}, {at, noisy + BLOCK}, false, 0};
+    }
+    const attention_case cases[] = {
+        {{{0}}, 2 * BLOCKS, 2 * LENGTH, 3, 32},
+        {{{0, 3, {3, 0}, {1100, 2}, false, 0}}, 1, 1100, 2, 16},
+        {{{0, 11, {600, 0}, {1240, 0}, true, 600}}, 1, 1240, 1, 128},
+    };
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        stn_nn_attention s = attention_shape(&cases[n]);
+        s.spans = n ? cases[n].spans : spans;
+        size_t in = (size_t)s.rows * s.stride, out = (size_t)s.rows * s.out_stride;
+        size_t w = (size_t)s.heads * s.head_size, sums = (size_t)s.heads * s.rows;
+        float *x = values(in, 1), *o0 = values(out, 0), *o1 = copy(o0, out);
+        float *l0 = values(sums, 0), *l1 = copy(l0, sums);
+        ref->attention(&s, x, x + w, x + 2 * w, o0, l0);
+        fast->attention(&s, x, x + w, x + 2 * w, o1, l1);
+        assert_close(o1, o0, out, 2e-5, "attention");
+        assert_close(l1, l0, sums, 2e-5, "attention lse");
+        float *dout = values(out, 1), *d0 = values(in, 1), *d1 = copy(d0, in);
+        ref->attention_back(&s, x, x + w, x + 2 * w, o0, l0, dout, d0, d0 + w, d0 + 2 * w);
+        fast->attention_back(&s, x, x + w, x + 2 * w, o0, l0, dout, d1, d1 + w, d1 + 2 * w);
+        assert_close(d1, d0, in, 2e-4, "attention back");
+        free(x), free(o0), free(o1), free(l0), free(l1), free(dout), free(d0), free(d1);
+    }
+}
+
+/* Scores, gates and logits far beyond what an exponential of a float can hold. */
+static void extremes_agree(void **state) {
+    (void)state;
+    NEED_FAST();
+    float gates[2 * 16], y0[16], y1[16], logits[3 * 11], d0[33], d1[33];
+    const float odd[] = {0,  -0.0f, 1e-30f, -1e-30f, 80, -80, 87.5f, -87.5f,
+                         89, -89,   1e4f,   -1e4f,   1,  -1,  1e-3f, 30};
+    memcpy(gates, odd, sizeof odd);
+    for (size_t i = 0; i < 16; i++) {
+        gates[16 + i] = 2 - (float)i;
+    }
+    ref->swiglu(1, 16, gates, y0);
+    fast->swiglu(1, 16, gates, y1);
+    assert_close(y1, y0, 16, 1e-5, "swiglu");
+    for (size_t i = 0; i < 33; i++) {
+        logits[i] = i < 11 ? odd[i] : i < 22 ? 1e4f : -3e4f + 1e3f * (float)(i % 11);
+    }
+    const uint32_t target[3] = {10, 4, 0};
+    const float weight[3] = {1, 2, 1};
+    double l0 = ref->cross_entropy(3, 11, logits, target, weight, d0);
+    double l1 = fast->cross_entropy(3, 11, logits, target, weight, d1);
+    assert_true(isfinite(l1) && fabs(l0 - l1) <= 1e-5 * (1 + l0));
+    assert_close(d1, d0, 33, 1e-5, "dlogits");
     const attention_case *c = &attention_cases[3];
-    stn_nn_attention shape = attention_shape(c);
-    size_t in = (size_t)c->rows * shape.stride, out = (size_t)c->rows * shape.out_stride;
-    float *qkv = values(in, 1), *dout = values(out, 1), *o = calloc(out, 4), lse[80];
-    float *dqkv = calloc(in, sizeof *dqkv);
-    uint32_t w = c->heads * c->head_size;
-    probe attention = {.loss = attention_loss, .r = dout, .shape = shape};
-    ref->attention(&shape, qkv, qkv + w, qkv + 2 * w, o, lse);
-    ref->attention_back(&shape, qkv, qkv + w, qkv + 2 * w, o, lse, dout, dqkv, dqkv + w,
-                        dqkv + 2 * w);
-    assert_gradient(&attention, qkv, in, dqkv, "attention");
-    free(qkv), free(dout), free(o), free(dqkv);
+    stn_nn_attention s = attention_shape(c);
+    size_t in = (size_t)c->rows * s.stride, out = (size_t)c->rows * s.out_stride, w = 64;
+    float *x = values(in, 40), *o0 = values(out, 0), *o1 = copy(o0, out), l[80];
+    memset(x, 0, (size_t)s.stride * sizeof *x); /* a row of nothing */
+    ref->attention(&s, x, x + w, x + 2 * w, o0, l);
+    fast->attention(&s, x, x + w, x + 2 * w, o1, l);
+    assert_close(o1, o0, out, 1e-3, "attention that takes one key");
+    free(x), free(o0), free(o1);
+}
+
+/* A number that is none must not vanish on the way. */
+static void not_a_number_stays_none(void **state) {
+    (void)state;
+    const stn_nn_kernels *tables[] = {ref, stn_nn_kernels_best()};
+    for (size_t t = 0; t < 2; t++) {
+        float x[2 * 16] = {0}, y[16], inv;
+        x[3] = NAN;
+        tables[t]->swiglu(1, 16, x, y);
+        assert_true(isnan(y[3]) && !isnan(y[4]));
+        const uint32_t target = 0;
+        const float weight = 1, gain[16] = {0};
+        assert_true(isnan(tables[t]->cross_entropy(1, 16, x, &target, &weight, y)));
+        tables[t]->rmsnorm(1, 16, x, gain, y, &inv, NULL);
+        assert_true(isnan(inv));
+        assert_true(isnan(tables[t]->norm2(16, x)));
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_agree),
+        cmocka_unit_test(packed_products_agree),
         cmocka_unit_test(norms_agree),
         cmocka_unit_test(gates_and_rotations_agree),
         cmocka_unit_test(tables_and_pools_agree),
         cmocka_unit_test(losses_agree),
         cmocka_unit_test(optimisers_agree),
         cmocka_unit_test(attention_agrees),
-        cmocka_unit_test(backwards_are_derivatives),
+        cmocka_unit_test(large_work_agrees),
+        cmocka_unit_test(large_tables_and_losses_agree),
+        cmocka_unit_test(training_attention_agrees),
+        cmocka_unit_test(extremes_agree),
+        cmocka_unit_test(not_a_number_stays_none),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

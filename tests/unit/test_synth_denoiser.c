@@ -2,11 +2,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "testing.h"
 
 #include "core/base/rng.h"
-#include "kernel/synth/denoise.h"
+#include "core/nn/checkpoint.h"
+#include "kernel/synth/denoiser.h"
 
 #define LENGTH 24
 
@@ -163,48 +165,119 @@ static void it_learns_a_cycle(void **state) {
     stn_denoiser_fini(&n);
 }
 
-/* Block after block with rings gives the logits of the training pass: the same loss. */
-static void running_equals_training(void **state) {
+/* ---- training that is stopped, that is repeated -------------------------- */
+
+static const stn_nn_optimizer training = {.rate = 5e-3f,
+                                          .beta1 = 0.9f,
+                                          .beta2 = 0.98f,
+                                          .epsilon = 1e-8f,
+                                          .decay = 0.01f,
+                                          .clip = 1,
+                                          .ema = 0.9f,
+                                          .warmup = 5,
+                                          .total = 30};
+
+/* A network in training: everything that a checkpoint has to bring back. */
+typedef struct trainee {
+    stn_denoiser n;
+    stn_denoiser_tape *tape;
+    stn_nn_optimizer optimizer;
+    stn_rng rng; /* draws the masks; a checkpoint's note */
+    sample s;
+} trainee;
+
+static void trainee_make(trainee *t, const stn_denoiser_shape *shape, uint64_t seed) {
+    stn_err err = {0};
+    make_sample(&t->s, 3);
+    t->optimizer = training;
+    stn_rng_init(&t->rng, seed);
+    assert_int_equal(stn_denoiser_init(&t->n, shape, true, seed, &err), STN_OK);
+    assert_int_equal(stn_denoiser_tape_new(&t->tape, &err), STN_OK);
+}
+
+static void trainee_fini(trainee *t) {
+    stn_denoiser_tape_free(t->tape);
+    stn_denoiser_fini(&t->n);
+}
+
+/* The losses of the next @p steps steps, to @p curve. */
+static void trainee_train(trainee *t, int steps, double *curve) {
+    stn_err err = {0};
+    for (int step = 0; step < steps; step++) {
+        double loss[4] = {0};
+        for (uint32_t i = 0; i < LENGTH; i++) {
+            t->s.weight[i] = stn_rng_double(&t->rng) < 0.5 ? 0 : 1;
+        }
+        assert_int_equal(stn_denoiser_loss(&t->n, t->tape, &t->s.window, true, LENGTH, loss, &err),
+                         STN_OK);
+        assert_true(stn_nn_step(&t->optimizer, &t->n.params, t->n.kernels) > 0);
+        curve[step] = loss[0] + loss[2] + loss[3];
+    }
+}
+
+/* 20 steps are 10 steps, a checkpoint, and 10 steps of another process: to the bit. */
+static void a_resumed_training_has_the_same_curve(void **state) {
     (void)state;
     stn_err err = {0};
-    stn_denoiser n;
-    stn_denoiser_tape *t;
-    stn_denoise *run;
-    sample s;
-    make_sample(&s, 3);
-    assert_int_equal(stn_denoiser_init(&n, &small, true, 4, &err), STN_OK);
-    assert_int_equal(stn_denoiser_tape_new(&t, &err), STN_OK);
-    assert_int_equal(stn_denoise_new(&run, &n, LENGTH, &err), STN_OK);
-    double want[4] = {0}, got[4] = {0};
-    assert_int_equal(stn_denoiser_loss(&n, t, &s.window, false, 1, want, &err), STN_OK);
-    for (uint32_t at = 0; at < LENGTH; at += small.block) {
-        const uint16_t *value[4] = {s.value[0] + at, s.value[1] + at, s.value[2] + at,
-                                    s.value[3] + at};
-        bool masked[4];
-        for (uint32_t i = 0; i < 4; i++) {
-            masked[i] = s.weight[at + i] != 0;
-        }
-        stn_denoise_look(run, value, masked, 1);
-        for (uint32_t i = 0; i < 4; i++) {
-            uint16_t given[4] = {value[0][i], value[1][i], value[2][i], value[3][i]};
-            for (uint32_t c = 0; masked[i] && c < 4; c++) {
-                if (small.seen[c]) {
-                    continue;
-                }
-                uint32_t target = given[c];
-                got[c] += n.kernels->cross_entropy(1, small.classes[c],
-                                                   stn_denoise_logits(run, i, c, given), &target,
-                                                   &s.weight[at + i], NULL);
-            }
-        }
-        stn_denoise_commit(run, value, 1);
+    char path[] = "/tmp/stn_resume_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && close(fd) == 0);
+    trainee whole, first, second;
+    double want[20], got[20];
+    trainee_make(&whole, &small, 4);
+    trainee_make(&first, &small, 4);
+    trainee_make(&second, &small, 99);
+    trainee_train(&whole, 20, want);
+    trainee_train(&first, 10, got);
+    assert_int_equal(stn_nn_checkpoint_save(path, &first.n.params, &first.optimizer, &first.rng,
+                                            sizeof first.rng, &err),
+                     STN_OK);
+    trainee_fini(&first);
+    assert_int_equal(stn_nn_checkpoint_load(path, &second.n.params, &second.optimizer, &second.rng,
+                                            sizeof second.rng, &err),
+                     STN_OK);
+    trainee_train(&second, 10, got + 10);
+    assert_memory_equal(want, got, sizeof want);
+    assert_memory_equal(whole.n.params.weight, second.n.params.weight,
+                        whole.n.params.count * sizeof(float));
+    assert_memory_equal(whole.n.params.average, second.n.params.average,
+                        whole.n.params.count * sizeof(float));
+    assert_true(want[19] < want[0]);
+    trainee_fini(&whole);
+    trainee_fini(&second);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* Wide enough that two threads share every kernel. */
+static void a_seed_and_a_thread_count_give_the_same_bits(void **state) {
+    (void)state;
+    stn_denoiser_shape shape = small;
+    shape.d = 512;
+    shape.heads = 4;
+    shape.ff = 512;
+    double curve[3][4];
+    float *weight[3] = {0};
+    static const int threads[3] = {2, 2, 1};
+    size_t size = 0;
+    for (int i = 0; i < 3; i++) {
+        trainee t;
+        trainee_make(&t, &shape, 4);
+        t.n.kernels->threads(threads[i]);
+        trainee_train(&t, 4, curve[i]);
+        size = t.n.params.count * sizeof(float);
+        weight[i] = malloc(size);
+        assert_non_null(weight[i]);
+        memcpy(weight[i], t.n.params.weight, size);
+        trainee_fini(&t);
     }
-    for (uint32_t c = 0; c < 4; c++) {
-        assert_true(fabs(got[c] - want[c]) < 1e-3 * (1 + want[c]));
+    assert_memory_equal(curve[0], curve[1], sizeof curve[0]);
+    assert_memory_equal(weight[0], weight[1], size);
+    for (int step = 0; step < 4; step++) {
+        assert_true(fabs(curve[2][step] - curve[0][step]) < 1e-2 * curve[0][step]);
     }
-    stn_denoise_free(run);
-    stn_denoiser_tape_free(t);
-    stn_denoiser_fini(&n);
+    for (int i = 0; i < 3; i++) {
+        free(weight[i]);
+    }
 }
 
 static void impossible_shapes_are_refused(void **state) {
@@ -227,7 +300,8 @@ int main(void) {
         cmocka_unit_test(the_way_back_is_the_derivative),
         cmocka_unit_test(a_block_sees_the_past_and_itself),
         cmocka_unit_test(it_learns_a_cycle),
-        cmocka_unit_test(running_equals_training),
+        cmocka_unit_test(a_resumed_training_has_the_same_curve),
+        cmocka_unit_test(a_seed_and_a_thread_count_give_the_same_bits),
         cmocka_unit_test(impossible_shapes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

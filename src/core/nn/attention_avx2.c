@@ -6,6 +6,9 @@
  *   scores [Q][K] = q [Q][D] * kt [D][K]      out [Q][D] = p [Q][K] * v [K][D]
  *   back: dp = dout * vt, ds = p (dp - delta), dq = ds * k, dk = ds^T q, dv = p^T dout
  *
+ * Where a group has few queries for its keys, as in sampling, packing would cost more than it
+ * saves: scores then come out as vectors over queries, straight from the keys where they are.
+ *
  * Threads split heads and, forwards, queries: no two of them write the same column of a row. */
 #include "core/nn/attention_avx2.h"
 
@@ -19,8 +22,12 @@
 #define Q_TILE  32  /* queries of a product */
 #define K_PACK  512 /* keys of a pack */
 /* An odd number of cache lines, or the rows of a column would share two sets of the cache. */
-#define K_STRIDE   (K_PACK + 16)
-#define MAX_HEAD   128
+#define K_STRIDE (K_PACK + 16)
+#define MAX_HEAD 128
+#define FEW      8 /* queries of a vector */
+
+/* Multiplications of an attention that are worth a float of STN_SMALL. */
+#define WORK_SHARE 64
 #define SLICES_MAX Q_GROUP
 
 /* ---- products ------------------------------------------------------------ */
@@ -99,10 +106,19 @@ typedef struct cursor {
     size_t left;
 } cursor;
 
-static size_t query_count(const stn_nn_attention *s) {
+static size_t key_count(const stn_nn_span *span) {
+    size_t first = span->k_end[0] > span->k_begin[0] ? span->k_end[0] - span->k_begin[0] : 0;
+    return first + (span->k_end[1] > span->k_begin[1] ? span->k_end[1] - span->k_begin[1] : 0);
+}
+
+/* Queries of all spans; @p pairs: queries times the keys of their spans. */
+static size_t query_count(const stn_nn_attention *s, size_t *pairs) {
     size_t count = 0;
+    *pairs = 0;
     for (uint32_t n = 0; n < s->span_count; n++) {
-        count += s->spans[n].q_end - s->spans[n].q_begin;
+        size_t rows = s->spans[n].q_end - s->spans[n].q_begin;
+        count += rows;
+        *pairs += rows * key_count(&s->spans[n]);
     }
     return count;
 }
@@ -250,11 +266,11 @@ typedef struct tile {
     bool causal;
 } tile;
 
-/* Queries from .. from+Q_TILE of @p s against keys pack .. pack+size of range @p r; no keys in it
- * if none are seen. */
-static tile tile_of(const slice *s, uint32_t from, int r, size_t pack, size_t size) {
+/* Up to @p most queries of @p s from @p from on against keys pack .. pack+size of range @p r; no
+ * keys in it if none are seen. */
+static tile tile_of(const slice *s, uint32_t from, uint32_t most, int r, size_t pack, size_t size) {
     const stn_nn_span *span = s->span;
-    tile t = {.at = s->at + from, .rows = s->rows - from < Q_TILE ? s->rows - from : Q_TILE};
+    tile t = {.at = s->at + from, .rows = s->rows - from < most ? s->rows - from : most};
     size_t begin = span->k_begin[r] > pack ? span->k_begin[r] : pack, end = span->k_end[r];
     end = end < pack + size ? end : pack + size;
     if (span->causal && r == 0) {
@@ -317,7 +333,7 @@ static void softmax_step(tile_scratch *s, const tile *t, size_t padded, size_t d
 static void forward_pack(tile_scratch *s, size_t d, int r, size_t pack, size_t size) {
     for (uint32_t n = 0; n < s->g.count; n++) {
         for (uint32_t from = 0; from < s->g.slice[n].rows; from += Q_TILE) {
-            const tile t = tile_of(&s->g.slice[n], from, r, pack, size);
+            const tile t = tile_of(&s->g.slice[n], from, Q_TILE, r, pack, size);
             if (t.count) {
                 size_t padded = round_up_8(t.count);
                 tile_product(t.rows, padded, d, s->q + t.at * d, d, 1, s->kt + t.key, K_STRIDE,
@@ -326,6 +342,97 @@ static void forward_pack(tile_scratch *s, size_t d, int r, size_t pack, size_t s
                 softmax_step(s, &t, padded, d);
                 tile_product(t.rows, d, t.count, s->p, K_STRIDE, 1, s->v + t.key * d, d, true,
                              s->o + t.at * d, d);
+            }
+        }
+    }
+}
+
+/* Scores [count][FEW] of up to FEW queries, qt [d][FEW], and @p count keys where they lie. */
+static inline __attribute__((always_inline)) void
+few_keys(int keys, size_t d, const float *qt, const float *k, size_t stride, float *p) {
+    stn_v8 sum[8];
+#pragma GCC unroll 8
+    for (int j = 0; j < keys; j++) {
+        sum[j] = stn_v8_all(0);
+    }
+    for (size_t i = 0; i < d; i++) {
+        stn_v8 q = stn_v8_load(qt + i * FEW);
+#pragma GCC unroll 8
+        for (int j = 0; j < keys; j++) {
+            sum[j] += q * stn_v8_all(k[(size_t)j * stride + i]);
+        }
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < keys; j++) {
+        stn_v8_store(p + j * FEW, sum[j]);
+    }
+}
+
+static void few_scores(size_t count, size_t d, const float *qt, const float *k, size_t stride,
+                       float *p) {
+    size_t j = 0;
+    for (; j + 8 <= count; j += 8) {
+        few_keys(8, d, qt, k + j * stride, stride, p + j * FEW);
+    }
+    for (; j < count; j++) {
+        few_keys(1, d, qt, k + j * stride, stride, p + j * FEW);
+    }
+}
+
+/* Queries t->at … of the group against keys where they lie: softmax_step() with a lane a query. */
+static void few_tile(tile_scratch *s, const tile *t, size_t d, const float *k, const float *v,
+                     size_t stride) {
+    float qt[MAX_HEAD * FEW] = {0};
+    for (size_t i = 0; i < t->rows; i++) {
+        for (size_t j = 0; j < d; j++) {
+            qt[j * FEW + i] = s->q[(t->at + i) * d + j];
+        }
+    }
+    few_scores(t->count, d, qt, k, stride, s->p);
+    for (size_t i = 0; t->causal && i < t->rows; i++) {
+        for (size_t j = t->seen + i; j < t->count; j++) {
+            s->p[j * FEW + i] = -1e30f;
+        }
+    }
+    float *highs = s->high + t->at, *sums = s->sum + t->at;
+    stn_v8 before = stn_v8_all(-1e30f), total = stn_v8_all(0), sum = stn_v8_all(0);
+    memcpy(&before, highs, t->rows * sizeof *highs);
+    memcpy(&total, sums, t->rows * sizeof *sums);
+    stn_v8 high = before;
+    for (size_t j = 0; j < t->count; j++) {
+        high = stn_v8_max(high, stn_v8_load(s->p + j * FEW));
+    }
+    for (size_t j = 0; j < t->count; j++) {
+        stn_v8 p = stn_v8_exp(stn_v8_load(s->p + j * FEW) - high);
+        stn_v8_store(s->p + j * FEW, p);
+        sum += p;
+    }
+    stn_v8 keep = stn_v8_exp(before - high);
+    total = total * keep + sum;
+    memcpy(highs, &high, t->rows * sizeof *highs);
+    memcpy(sums, &total, t->rows * sizeof *sums);
+    for (size_t i = 0; i < t->rows; i++) {
+        float *o = s->o + (t->at + i) * d;
+        for (size_t j = 0; j < d; j += 8) {
+            stn_v8_store(o + j, stn_v8_load(o + j) * stn_v8_all(keep[i]));
+        }
+    }
+    tile_product(t->rows, d, t->count, s->p, 1, FEW, v, stride, true, s->o + t->at * d, d);
+}
+
+static void few_group(const stn_nn_attention *a, tile_scratch *s, const views *w) {
+    for (uint32_t n = 0; n < s->g.count; n++) {
+        const slice *slice = &s->g.slice[n];
+        for (uint32_t from = 0; from < slice->rows; from += FEW) {
+            for (int r = 0; r < 2; r++) {
+                const stn_nn_span *span = slice->span;
+                for (size_t k = span->k_begin[r]; k < span->k_end[r]; k += K_PACK) {
+                    const tile t = tile_of(slice, from, FEW, r, k, K_PACK);
+                    if (t.count) {
+                        few_tile(s, &t, a->head_size, w->k + k * a->stride, w->v + k * a->stride,
+                                 a->stride);
+                    }
+                }
             }
         }
     }
@@ -362,6 +469,12 @@ static void forward_group(const stn_nn_attention *a, tile_scratch *s, const view
         s->high[i] = -1e30f;
         s->sum[i] = 0;
     }
+    size_t keys = s->g.k_end[0] - s->g.k_begin[0] + s->g.k_end[1] - s->g.k_begin[1];
+    if (s->g.rows * 4 <= keys) {
+        few_group(a, s, w);
+        forward_finish(a, s, out, lse);
+        return;
+    }
     for (int r = 0; r < 2; r++) {
         for (size_t from = s->g.k_begin[r]; from < s->g.k_end[r]; from += K_PACK) {
             size_t left = s->g.k_end[r] - from, size = left < K_PACK ? left : K_PACK;
@@ -373,19 +486,33 @@ static void forward_group(const stn_nn_attention *a, tile_scratch *s, const view
     forward_finish(a, s, out, lse);
 }
 
+/* Head @p h of the queries that @p c walks over. */
+static void forward_part(const stn_nn_attention *a, const views *all, size_t h, cursor c,
+                         float *out, float *lse) {
+    size_t at = h * a->head_size;
+    const views w = {.q = all->q + at, .k = all->k + at, .v = all->v + at};
+    while (group_next(a, &c, &scratch.g)) {
+        forward_group(a, &scratch, &w, out + at, lse + h * a->rows);
+    }
+}
+
 void stn_nn_attention_avx2(const stn_nn_attention *a, const float *q, const float *k,
                            const float *v, float *out, float *lse) {
-    size_t queries = query_count(a);
-    size_t parts = (size_t)omp_get_max_threads();
-    parts = queries < parts * Q_TILE ? 1 : parts;
-#pragma omp parallel for schedule(static, 1) if (parts > 1)
-    for (size_t task = 0; task < parts * a->heads; task++) {
-        size_t part = task / a->heads, h = task % a->heads, at = h * a->head_size;
-        const views w = {.q = q + at, .k = k + at, .v = v + at};
-        cursor c = cursor_at(a, queries * part / parts, queries * (part + 1) / parts);
-        while (group_next(a, &c, &scratch.g)) {
-            forward_group(a, &scratch, &w, out + at, lse + h * a->rows);
+    size_t pairs, queries = query_count(a, &pairs);
+    size_t work = 2 * pairs * a->heads * a->head_size / WORK_SHARE;
+    size_t parts = work > STN_SMALL ? (size_t)omp_get_max_threads() : 1;
+    const views w = {.q = q, .k = k, .v = v};
+    if (parts == 1) {
+        for (size_t h = 0; h < a->heads; h++) {
+            forward_part(a, &w, h, cursor_at(a, 0, queries), out, lse);
         }
+        return;
+    }
+#pragma omp parallel for schedule(static, 1)
+    for (size_t task = 0; task < parts * a->heads; task++) {
+        size_t part = task / a->heads;
+        cursor c = cursor_at(a, queries * part / parts, queries * (part + 1) / parts);
+        forward_part(a, &w, task % a->heads, c, out, lse);
     }
 }
 
@@ -407,7 +534,7 @@ static void backward_scores(tile_scratch *s, const tile *t, size_t padded) {
 static void backward_pack(tile_scratch *s, size_t d, int r, size_t pack, size_t size) {
     for (uint32_t n = 0; n < s->g.count; n++) {
         for (uint32_t from = 0; from < s->g.slice[n].rows; from += Q_TILE) {
-            const tile t = tile_of(&s->g.slice[n], from, r, pack, size);
+            const tile t = tile_of(&s->g.slice[n], from, Q_TILE, r, pack, size);
             size_t padded = round_up_8(t.count);
             const float *q = s->q + t.at * d, *dout = s->dout + t.at * d;
             if (!t.count) {
@@ -473,20 +600,23 @@ static void backward_group(const stn_nn_attention *a, tile_scratch *s, const vie
     }
 }
 
+static void backward_head(const stn_nn_attention *a, const views *all, size_t h, cursor c) {
+    size_t at = h * a->head_size;
+    const views w = {
+        all->q + at,    all->k + at,  all->v + at,  all->out + at, all->lse + h * a->rows,
+        all->dout + at, all->dq + at, all->dk + at, all->dv + at};
+    while (group_next(a, &c, &scratch.g)) {
+        backward_group(a, &scratch, &w);
+    }
+}
+
 void stn_nn_attention_back_avx2(const stn_nn_attention *a, const float *q, const float *k,
                                 const float *v, const float *out, const float *lse,
                                 const float *dout, float *dq, float *dk, float *dv) {
-    size_t queries = query_count(a);
-#pragma omp parallel for schedule(static)
-    for (size_t h = 0; h < a->heads; h++) {
-        size_t at = h * a->head_size;
-        const views w = {q + at,    k + at,  v + at,  out + at, lse + h * a->rows,
-                         dout + at, dq + at, dk + at, dv + at};
-        cursor c = cursor_at(a, 0, queries);
-        while (group_next(a, &c, &scratch.g)) {
-            backward_group(a, &scratch, &w);
-        }
-    }
+    size_t pairs, queries = query_count(a, &pairs);
+    const views all = {q, k, v, out, lse, dout, dq, dk, dv};
+    STN_EACH(4 * pairs * a->heads * a->head_size / WORK_SHARE, a->heads,
+             backward_head(a, &all, each, cursor_at(a, 0, queries)));
 }
 
 #endif

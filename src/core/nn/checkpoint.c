@@ -10,7 +10,7 @@
 #include "core/base/alloc.h"
 #include "core/data/outfile.h"
 
-#define VERSION 1u
+#define VERSION 2u
 
 static const char magic[8] = "STNCKPT";
 
@@ -24,7 +24,8 @@ typedef struct checkpoint_head {
     uint64_t note_size, count;
     uint64_t step, warmup, total;
     float rate, beta1, beta2, epsilon, decay, clip, ema;
-    uint32_t unused;
+    float share;
+    uint32_t schedule, unused;
 } checkpoint_head;
 
 typedef struct checkpoint_tensor {
@@ -71,7 +72,9 @@ static checkpoint_head head_of(const stn_nn_params *params, const stn_nn_optimiz
                             .epsilon = o->epsilon,
                             .decay = o->decay,
                             .clip = o->clip,
-                            .ema = o->ema};
+                            .ema = o->ema,
+                            .share = o->share,
+                            .schedule = (uint32_t)o->schedule};
     memcpy(head.magic, magic, sizeof magic);
     return head;
 }
@@ -142,6 +145,10 @@ static stn_status bytes_check(const unsigned char *bytes, size_t size, const stn
         return stn_err_set(err, STN_EFORMAT, "checkpoint version %u, expected %u", head.version,
                            VERSION);
     }
+    if (head.schedule > STN_NN_SCHEDULE_BUDGET) {
+        return stn_err_set(err, STN_EFORMAT, "schedule %u, expected at most %u", head.schedule,
+                           (unsigned)STN_NN_SCHEDULE_BUDGET);
+    }
     if (head.tensor_count != params->tensor_count || head.count != params->count ||
         head.note_size != note_size) {
         return stn_err_set(err, STN_EFORMAT, "checkpoint of a network with other tensors");
@@ -186,7 +193,9 @@ static void contents_take(const unsigned char *bytes, stn_nn_params *params, stn
                           void *note, size_t note_size) {
     checkpoint_head head;
     memcpy(&head, bytes, sizeof head);
-    *o = (stn_nn_optimizer){.rate = head.rate,
+    *o = (stn_nn_optimizer){.schedule = (stn_nn_schedule)head.schedule,
+                            .share = head.share,
+                            .rate = head.rate,
                             .beta1 = head.beta1,
                             .beta2 = head.beta2,
                             .epsilon = head.epsilon,

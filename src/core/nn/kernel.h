@@ -5,8 +5,8 @@
  *
  *  Forward kernels overwrite their output; backward kernels ADD to every gradient unless they
  *  say that they overwrite it. The plain C table (kernel_ref.c) is the meaning; every other table
- * is held against it on edge-biased input, and every backward against central differences. Pinned
- * by tests/unit/test_nn_kernel.c. */
+ *  is held against it on edge-biased input, and every backward against central differences.
+ *  Pinned by tests/unit/test_nn_kernel.c and tests/unit/test_nn_gradient.c. */
 #ifndef STN_CORE_NN_KERNEL_H
 #define STN_CORE_NN_KERNEL_H
 
@@ -37,9 +37,22 @@ typedef struct stn_nn_attention {
 typedef struct stn_nn_kernels {
     const char *name;
 
+    /** Threads that calls from this thread may use from now on; 0: one a processor. With
+     *  the same number the same calls give the same bits; with another, sums over rows may be
+     *  taken in another order. */
+    void (*threads)(int count);
+
     /** c[m][n] = alpha * op(a) op(b) + beta * c, op transposes if asked. lda … are row strides. */
     void (*gemm)(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *a,
                  size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc);
+
+    /** Products with the same matrix over and over, of any number of rows but made for few: pack()
+     *  lays w [n][k] out as the table likes it, in packed_size() floats, and packed_linear() is
+     *  y [rows][n] = x [rows][k] w^T (+ y if @p add). */
+    size_t (*packed_size)(size_t n, size_t k);
+    void (*pack)(size_t n, size_t k, const float *w, float *packed);
+    void (*packed_linear)(size_t rows, size_t n, size_t k, const float *x, const float *packed,
+                          bool add, float *y);
 
     /** y = x * inv_rms * gain, inv_rms[row] = 1 / sqrt(mean(x^2) + 1e-6). [rows][d]. @p kept
      *  [rows][d], unless NULL, gets x itself, which the way back needs when x changes in place.

@@ -11,12 +11,10 @@
 
 #include "core/base/alloc.h"
 #include "core/nn/attention_avx2.h"
+#include "core/nn/packed_avx2.h"
 #include "core/nn/simd_avx2.h"
 
 #define MAX_THREADS 64
-
-/* Floats of work below which waking the other threads costs more than they save. */
-#define SMALL 16384
 
 /* Columns of a sum over rows that each thread keeps for itself. */
 #define STRIP 4096
@@ -24,7 +22,12 @@
 /* Threads for so many floats of work: a fixed number for a size, so that sums repeat. */
 static int team_size(size_t work) {
     int threads = omp_get_max_threads() < MAX_THREADS ? omp_get_max_threads() : MAX_THREADS;
-    return work > SMALL ? threads : 1;
+    return work > STN_SMALL ? threads : 1;
+}
+
+/* oneDNN's products run on the same threads. */
+static void avx_threads(int count) {
+    omp_set_num_threads(count > 0 ? count : omp_get_num_procs());
 }
 
 static void avx_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *a,
@@ -36,26 +39,29 @@ static void avx_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha
                a, (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
 }
 
+static void norm_row(size_t d, const float *x, const float *gain, float *y, float *inv_rms,
+                     float *kept) {
+    float square = 0;
+#pragma omp simd reduction(+ : square)
+    for (size_t i = 0; i < d; i++) {
+        square += x[i] * x[i];
+    }
+    float s = 1 / sqrtf(square / (float)d + 1e-6f);
+    *inv_rms = s;
+    if (kept) {
+        memcpy(kept, x, d * sizeof *x);
+    }
+#pragma omp simd
+    for (size_t i = 0; i < d; i++) {
+        y[i] = x[i] * s * gain[i];
+    }
+}
+
 static void avx_rmsnorm(size_t rows, size_t d, const float *x, const float *gain, float *y,
                         float *inv_rms, float *kept) {
-#pragma omp parallel for schedule(static) if (rows * d > SMALL)
-    for (size_t r = 0; r < rows; r++) {
-        const float *row = x + r * d;
-        float square = 0;
-#pragma omp simd reduction(+ : square)
-        for (size_t i = 0; i < d; i++) {
-            square += row[i] * row[i];
-        }
-        float s = 1 / sqrtf(square / (float)d + 1e-6f);
-        inv_rms[r] = s;
-        if (kept) {
-            memcpy(kept + r * d, row, d * sizeof *row);
-        }
-#pragma omp simd
-        for (size_t i = 0; i < d; i++) {
-            y[r * d + i] = row[i] * s * gain[i];
-        }
-    }
+    STN_EACH(rows * d, rows,
+             norm_row(d, x + each * d, gain, y + each * d, inv_rms + each,
+                      kept ? kept + each * d : NULL));
 }
 
 typedef struct norm_views {
@@ -136,37 +142,38 @@ static void rope_head(size_t half, const float *cosine, const float *sine, float
     }
 }
 
+static void rope_row(size_t heads, size_t half, const float *angles, float sign, float *x) {
+    for (size_t h = 0; h < heads; h++) {
+        rope_head(half, angles, angles + half, sign, x + h * 2 * half);
+    }
+}
+
 static void avx_rope(size_t rows, size_t heads, size_t head_size, size_t stride, const float *table,
                      const uint32_t *pos, bool inverse, float *x) {
-    size_t half = head_size / 2;
-#pragma omp parallel for schedule(static) if (rows * heads * head_size > SMALL)
-    for (size_t r = 0; r < rows; r++) {
-        const float *cosine = table + pos[r] * head_size;
-        for (size_t h = 0; h < heads; h++) {
-            rope_head(half, cosine, cosine + half, inverse ? -1.0f : 1.0f,
-                      x + r * stride + h * head_size);
-        }
-    }
+    STN_EACH(rows * heads * head_size, rows,
+             rope_row(heads, head_size / 2, table + pos[each] * head_size, inverse ? -1.0f : 1.0f,
+                      x + each * stride));
 }
 
 static inline stn_v8 sigmoid(stn_v8 x) {
     return stn_v8_all(1) / (stn_v8_all(1) + stn_v8_exp(-x));
 }
 
-static void avx_swiglu(size_t rows, size_t d, const float *x, float *y) {
-#pragma omp parallel for schedule(static) if (rows * d > SMALL)
-    for (size_t r = 0; r < rows; r++) {
-        const float *gate = x + r * 2 * d, *up = gate + d;
-        size_t i = 0;
-        for (; i + 8 <= d; i += 8) {
-            stn_v8 g = stn_v8_load(gate + i);
-            stn_v8_store(y + r * d + i, g * stn_v8_load(up + i) * sigmoid(g));
-        }
-        if (i < d) {
-            stn_v8 g = stn_v8_load_some(gate + i, d - i), u = stn_v8_load_some(up + i, d - i);
-            stn_v8_store_some(y + r * d + i, g * u * sigmoid(g), d - i);
-        }
+static void gate_row(size_t d, const float *gate, float *y) {
+    const float *up = gate + d;
+    size_t i = 0;
+    for (; i + 8 <= d; i += 8) {
+        stn_v8 g = stn_v8_load(gate + i);
+        stn_v8_store(y + i, g * stn_v8_load(up + i) * sigmoid(g));
     }
+    if (i < d) {
+        stn_v8 g = stn_v8_load_some(gate + i, d - i), u = stn_v8_load_some(up + i, d - i);
+        stn_v8_store_some(y + i, g * u * sigmoid(g), d - i);
+    }
+}
+
+static void avx_swiglu(size_t rows, size_t d, const float *x, float *y) {
+    STN_EACH(rows * d, rows, gate_row(d, x + each * 2 * d, y + each * d));
 }
 
 static inline void gate_back(stn_v8 g, stn_v8 u, stn_v8 dy, stn_v8 *dg, stn_v8 *du) {
@@ -175,51 +182,52 @@ static inline void gate_back(stn_v8 g, stn_v8 u, stn_v8 dy, stn_v8 *dg, stn_v8 *
     *du = dy * g * s;
 }
 
+static void gate_row_back(size_t d, const float *gate, const float *dy, float *dgate) {
+    const float *up = gate + d;
+    float *dup = dgate + d;
+    stn_v8 dg, du;
+    size_t i = 0;
+    for (; i + 8 <= d; i += 8) {
+        gate_back(stn_v8_load(gate + i), stn_v8_load(up + i), stn_v8_load(dy + i), &dg, &du);
+        stn_v8_store(dgate + i, dg);
+        stn_v8_store(dup + i, du);
+    }
+    if (i < d) {
+        gate_back(stn_v8_load_some(gate + i, d - i), stn_v8_load_some(up + i, d - i),
+                  stn_v8_load_some(dy + i, d - i), &dg, &du);
+        stn_v8_store_some(dgate + i, dg, d - i);
+        stn_v8_store_some(dup + i, du, d - i);
+    }
+}
+
 static void avx_swiglu_back(size_t rows, size_t d, const float *x, const float *dy, float *dx) {
-#pragma omp parallel for schedule(static) if (rows * d > SMALL)
-    for (size_t r = 0; r < rows; r++) {
-        const float *gate = x + r * 2 * d, *up = gate + d, *dyr = dy + r * d;
-        float *dgate = dx + r * 2 * d, *dup = dgate + d;
-        stn_v8 dg, du;
-        size_t i = 0;
-        for (; i + 8 <= d; i += 8) {
-            gate_back(stn_v8_load(gate + i), stn_v8_load(up + i), stn_v8_load(dyr + i), &dg, &du);
-            stn_v8_store(dgate + i, dg);
-            stn_v8_store(dup + i, du);
-        }
-        if (i < d) {
-            gate_back(stn_v8_load_some(gate + i, d - i), stn_v8_load_some(up + i, d - i),
-                      stn_v8_load_some(dyr + i, d - i), &dg, &du);
-            stn_v8_store_some(dgate + i, dg, d - i);
-            stn_v8_store_some(dup + i, du, d - i);
-        }
+    STN_EACH(rows * d, rows, gate_row_back(d, x + each * 2 * d, dy + each * d, dx + each * 2 * d));
+}
+
+/* y += share * x. */
+static void row_add(size_t d, float share, const float *x, float *y) {
+#pragma omp simd
+    for (size_t i = 0; i < d; i++) {
+        y[i] += share * x[i];
     }
 }
 
 static void avx_embed(size_t rows, size_t d, const uint32_t *id, const float *table, float *y) {
-#pragma omp parallel for schedule(static) if (rows * d > SMALL)
+    STN_EACH(rows * d, rows, row_add(d, 1, table + (size_t)id[each] * d, y + each * d));
+}
+
+static void strip_back(size_t rows, size_t d, size_t from, const uint32_t *id, const float *dy,
+                       float *dtable) {
+    size_t size = from + 32 < d ? 32 : d - from;
     for (size_t r = 0; r < rows; r++) {
-        const float *from = table + (size_t)id[r] * d;
-        for (size_t i = 0; i < d; i++) {
-            y[r * d + i] += from[i];
-        }
+        row_add(size, 1, dy + r * d + from, dtable + (size_t)id[r] * d + from);
     }
 }
 
 /* Two rows may share an id: threads split the columns, not the rows. */
 static void avx_embed_back(size_t rows, size_t d, const uint32_t *id, const float *dy,
                            float *dtable) {
-    size_t strips = (d + 31) / 32;
-#pragma omp parallel for schedule(static) if (rows * d > SMALL)
-    for (size_t s = 0; s < strips; s++) {
-        size_t from = s * 32, to = from + 32 < d ? from + 32 : d;
-        for (size_t r = 0; r < rows; r++) {
-            float *out = dtable + (size_t)id[r] * d;
-            for (size_t i = from; i < to; i++) {
-                out[i] += dy[r * d + i];
-            }
-        }
-    }
+    STN_EACH(rows * d, (d + 31) / 32, strip_back(rows, d, each * 32, id, dy, dtable));
 }
 
 static float row_high(size_t classes, const float *row) {
@@ -287,54 +295,44 @@ static double avx_cross_entropy(size_t rows, size_t classes, const float *logits
     return loss;
 }
 
-static void avx_pool(size_t groups, size_t factor, size_t d, const float *x, float *y) {
-    float share = 1 / (float)factor;
-#pragma omp parallel for schedule(static) if (groups * factor * d > SMALL)
-    for (size_t g = 0; g < groups; g++) {
-        memset(y + g * d, 0, d * sizeof *y);
-        for (size_t f = 0; f < factor; f++) {
-            for (size_t i = 0; i < d; i++) {
-                y[g * d + i] += share * x[(g * factor + f) * d + i];
-            }
-        }
+static void group_mean(size_t factor, size_t d, const float *x, float *y) {
+    memset(y, 0, d * sizeof *y);
+    for (size_t f = 0; f < factor; f++) {
+        row_add(d, 1 / (float)factor, x + f * d, y);
     }
+}
+
+static void avx_pool(size_t groups, size_t factor, size_t d, const float *x, float *y) {
+    STN_EACH(groups * factor * d, groups,
+             group_mean(factor, d, x + each * factor * d, y + each * d));
 }
 
 static void avx_pool_back(size_t groups, size_t factor, size_t d, const float *dy, float *dx) {
-    float share = 1 / (float)factor;
-#pragma omp parallel for schedule(static) if (groups * factor * d > SMALL)
-    for (size_t r = 0; r < groups * factor; r++) {
-        for (size_t i = 0; i < d; i++) {
-            dx[r * d + i] += share * dy[r / factor * d + i];
-        }
-    }
+    STN_EACH(groups * factor * d, groups * factor,
+             row_add(d, 1 / (float)factor, dy + each / factor * d, dx + each * d));
 }
 
 static void avx_unpool(size_t groups, size_t factor, size_t d, const float *x, float *y) {
-#pragma omp parallel for schedule(static) if (groups * factor * d > SMALL)
-    for (size_t r = 0; r < groups * factor; r++) {
-        for (size_t i = 0; i < d; i++) {
-            y[r * d + i] += x[r / factor * d + i];
-        }
+    STN_EACH(groups * factor * d, groups * factor,
+             row_add(d, 1, x + each / factor * d, y + each * d));
+}
+
+static void group_back(size_t factor, size_t d, const float *dy, float *dx) {
+    for (size_t f = 0; f < factor; f++) {
+        row_add(d, 1, dy + f * d, dx);
     }
 }
 
 static void avx_unpool_back(size_t groups, size_t factor, size_t d, const float *dy, float *dx) {
-#pragma omp parallel for schedule(static) if (groups * factor * d > SMALL)
-    for (size_t g = 0; g < groups; g++) {
-        for (size_t f = 0; f < factor; f++) {
-            for (size_t i = 0; i < d; i++) {
-                dx[g * d + i] += dy[(g * factor + f) * d + i];
-            }
-        }
-    }
+    STN_EACH(groups * factor * d, groups,
+             group_back(factor, d, dy + each * factor * d, dx + each * d));
 }
 
 static void avx_adamw(size_t count, float rate, float beta1, float beta2, float epsilon,
                       float decay, float bias1, float bias2, float scale, const float *gradient,
                       float *m, float *v, float *weight) {
     float fresh1 = 1 - beta1, fresh2 = 1 - beta2, unbias1 = 1 / bias1, unbias2 = 1 / bias2;
-#pragma omp parallel for simd schedule(static) if (count > SMALL)
+#pragma omp parallel for simd schedule(static) if (count > STN_SMALL)
     for (size_t i = 0; i < count; i++) {
         float g = gradient[i] * scale;
         m[i] = beta1 * m[i] + fresh1 * g;
@@ -345,7 +343,7 @@ static void avx_adamw(size_t count, float rate, float beta1, float beta2, float 
 }
 
 static void avx_ema(size_t count, float keep, const float *weight, float *average) {
-#pragma omp parallel for simd schedule(static) if (count > SMALL)
+#pragma omp parallel for simd schedule(static) if (count > STN_SMALL)
     for (size_t i = 0; i < count; i++) {
         average[i] = keep * average[i] + (1 - keep) * weight[i];
     }
@@ -378,7 +376,11 @@ static double avx_norm2(size_t count, const float *x) {
 const stn_nn_kernels *stn_nn_kernels_avx2(void) {
     static const stn_nn_kernels table = {
         .name = "avx2+onednn",
+        .threads = avx_threads,
         .gemm = avx_gemm,
+        .packed_size = stn_nn_packed_size_avx2,
+        .pack = stn_nn_pack_avx2,
+        .packed_linear = stn_nn_packed_linear_avx2,
         .rmsnorm = avx_rmsnorm,
         .rmsnorm_back = avx_rmsnorm_back,
         .rope = avx_rope,

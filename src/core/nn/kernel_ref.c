@@ -4,6 +4,10 @@
 
 #include "core/nn/kernel.h"
 
+static void ref_threads(int count) {
+    (void)count; /* there is one, always */
+}
+
 static void ref_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *a,
                      size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc) {
     for (size_t i = 0; i < m; i++) {
@@ -17,6 +21,19 @@ static void ref_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha
             *out = (float)(alpha * sum) + (beta == 0 ? 0 : beta * *out);
         }
     }
+}
+
+static size_t ref_packed_size(size_t n, size_t k) {
+    return n * k;
+}
+
+static void ref_pack(size_t n, size_t k, const float *w, float *packed) {
+    memcpy(packed, w, n * k * sizeof *packed);
+}
+
+static void ref_packed_linear(size_t rows, size_t n, size_t k, const float *x, const float *packed,
+                              bool add, float *y) {
+    ref_gemm(false, true, rows, n, k, 1, x, k, packed, k, add ? 1 : 0, y, n);
 }
 
 static void ref_rmsnorm(size_t rows, size_t d, const float *x, const float *gain, float *y,
@@ -310,7 +327,11 @@ static double ref_norm2(size_t count, const float *x) {
 const stn_nn_kernels *stn_nn_kernels_ref(void) {
     static const stn_nn_kernels table = {
         .name = "reference",
+        .threads = ref_threads,
         .gemm = ref_gemm,
+        .packed_size = ref_packed_size,
+        .pack = ref_pack,
+        .packed_linear = ref_packed_linear,
         .rmsnorm = ref_rmsnorm,
         .rmsnorm_back = ref_rmsnorm_back,
         .rope = ref_rope,

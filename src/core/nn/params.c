@@ -74,13 +74,24 @@ void stn_nn_params_fini(stn_nn_params *params) {
     *params = (stn_nn_params){0};
 }
 
+/* Share of the way from the peak to the end. */
+static double way_done(const stn_nn_optimizer *o, uint64_t step) {
+    if (o->schedule == STN_NN_SCHEDULE_CONSTANT) {
+        return 0;
+    }
+    if (o->schedule == STN_NN_SCHEDULE_BUDGET) {
+        return fmin(1, fmax(0, o->share));
+    }
+    double span = o->total > o->warmup ? (double)(o->total - o->warmup) : 1;
+    return fmin(1, (double)(step - o->warmup) / span);
+}
+
 float stn_nn_rate(const stn_nn_optimizer *o, uint64_t step) {
     if (step < o->warmup) {
         return o->rate * (float)(step + 1) / (float)o->warmup;
     }
-    double span = o->total > o->warmup ? (double)(o->total - o->warmup) : 1;
-    double done = fmin(1, (double)(step - o->warmup) / span);
-    return o->rate * (float)(0.1 + 0.9 * 0.5 * (1 + cos(3.14159265358979323846 * done)));
+    double cosine = cos(3.14159265358979323846 * way_done(o, step));
+    return o->rate * (float)(0.1 + 0.9 * 0.5 * (1 + cosine));
 }
 
 double stn_nn_step(stn_nn_optimizer *o, stn_nn_params *params, const stn_nn_kernels *kernels) {

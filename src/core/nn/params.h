@@ -49,18 +49,27 @@ void stn_nn_params_init(stn_nn_params *params, uint64_t seed);
 float *stn_nn_params_at(const stn_nn_params *params, float *array, size_t index);
 void stn_nn_params_fini(stn_nn_params *params);
 
+/** How the learning rate goes once it is warm. */
+typedef enum stn_nn_schedule {
+    STN_NN_SCHEDULE_COSINE,   /**< cosine over the steps, to a tenth of the peak at @c total */
+    STN_NN_SCHEDULE_CONSTANT, /**< stays at the peak */
+    STN_NN_SCHEDULE_BUDGET,   /**< the same cosine over @c share, for a budget of time */
+} stn_nn_schedule;
+
 /** AdamW's settings and where it stands. */
 typedef struct stn_nn_optimizer {
-    float rate; /**< peak learning rate */
+    stn_nn_schedule schedule;
+    float share; /**< of the budget that is used, 0 … 1; the caller's to set before a step */
+    float rate;  /**< peak learning rate */
     float beta1, beta2, epsilon, decay;
     float clip;      /**< largest gradient norm; 0: no bound */
     float ema;       /**< keep share of the average a step */
-    uint64_t warmup; /**< steps of linear rise */
-    uint64_t total;  /**< steps of the whole cosine; the rate ends at a tenth of the peak */
+    uint64_t warmup; /**< steps of linear rise, whatever the schedule */
+    uint64_t total;  /**< steps of the whole cosine over steps */
     uint64_t step;   /**< steps done */
 } stn_nn_optimizer;
 
-/** Rate at @p step: linear warm-up, then cosine to a tenth. */
+/** Rate at @p step: linear warm-up, then what the schedule says. */
 float stn_nn_rate(const stn_nn_optimizer *optimizer, uint64_t step);
 /** One step from the gradients, which are zeroed.
  *  @return norm of the gradient before clipping; not a number if a gradient was not finite

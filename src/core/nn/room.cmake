@@ -16,4 +16,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 set_source_files_properties(
     "${CMAKE_CURRENT_LIST_DIR}/kernel_avx2.c" "${CMAKE_CURRENT_LIST_DIR}/attention_avx2.c"
+    "${CMAKE_CURRENT_LIST_DIR}/packed_avx2.c"
     PROPERTIES COMPILE_OPTIONS "${STN_FAST_FLAGS}")

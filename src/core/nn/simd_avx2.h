@@ -21,7 +21,33 @@ static inline int omp_get_max_threads(void) {
 static inline int omp_get_thread_num(void) {
     return 0;
 }
+static inline int omp_get_num_procs(void) {
+    return 1;
+}
+static inline void omp_set_num_threads(int count) {
+    (void)count;
+}
 #endif
+
+/** Floats of work below which waking the other threads costs more than they save. */
+#define STN_SMALL 16384
+
+/** STN_EACH(work, count, call): @p call for each = 0 … count-1, spread over the threads if @p work
+ *  floats are worth it. Even a team of one costs more than a short loop, so none is made then. */
+#define STN_EACH(work, count, call)                                                                \
+    do {                                                                                           \
+        size_t each_count = (count);                                                               \
+        if ((work) > STN_SMALL) {                                                                  \
+            _Pragma("omp parallel for schedule(static)") /* the loop below */                      \
+                for (size_t each = 0; each < each_count; each++) {                                 \
+                call;                                                                              \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (size_t each = 0; each < each_count; each++) {                                     \
+                call;                                                                              \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
 
 /** Eight floats; loads and stores need no alignment. */
 typedef float stn_v8 __attribute__((vector_size(32), aligned(4), may_alias));
@@ -67,11 +93,12 @@ static inline float stn_v8_high(stn_v8 v) {
     return _mm_cvtss_f32(_mm_max_ss(x, _mm_movehdup_ps(x)));
 }
 
-/** e^x, x taken as 88 above that, 0 below -87; relative error under 2e-7 (Cephes polynomial).
- *  Written in fused operations, which are not reordered where sums may be. */
+/** e^x, x taken as 88 above that, 0 below -87, no number for no number; relative error under 2e-7
+ * (Cephes polynomial). Written in fused operations, which are not reordered where sums may be. */
 static inline stn_v8 stn_v8_exp(stn_v8 x) {
     __m256 low = _mm256_set1_ps(-87.0f);
-    __m256 clamped = _mm256_min_ps(_mm256_max_ps(x, low), _mm256_set1_ps(88.0f));
+    /* Of two operands one of which is no number, these give the second. */
+    __m256 clamped = _mm256_min_ps(_mm256_set1_ps(88.0f), _mm256_max_ps(low, x));
     __m256 n = _mm256_round_ps(_mm256_mul_ps(clamped, _mm256_set1_ps(1.44269504f)),
                                _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     __m256 r = _mm256_fnmadd_ps(n, _mm256_set1_ps(0.693359375f), clamped);
@@ -87,7 +114,7 @@ static inline stn_v8 stn_v8_exp(stn_v8 x) {
     __m256i power =
         _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
     __m256 y = _mm256_mul_ps(p, _mm256_castsi256_ps(power));
-    return _mm256_and_ps(y, _mm256_cmp_ps(x, low, _CMP_GE_OQ));
+    return _mm256_and_ps(y, _mm256_cmp_ps(x, low, _CMP_NLT_UQ));
 }
 
 /** e^x of one float, as stn_v8_exp(). */
