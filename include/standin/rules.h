@@ -177,9 +177,13 @@ stn_status stn_rules_mine(stn_rules **out, const stn_trace *const *traces, size_
 
 /* ---- repair ---------------------------------------------------------- */
 
+#define STN_REPAIR_BEAM_MAX      64u
+#define STN_REPAIR_LOOKAHEAD_MAX 4096u
+
 typedef struct stn_repair_options {
-    uint32_t beam;      /**< states kept side by side; 0: 8 */
-    uint32_t lookahead; /**< events looked ahead before an edit is chosen; 0: 32 */
+    uint32_t beam;      /**< states kept side by side, at most STN_REPAIR_BEAM_MAX; 0: 8 */
+    uint32_t lookahead; /**< events looked ahead before an edit is chosen, at most
+                             STN_REPAIR_LOOKAHEAD_MAX; 0: 32 */
     bool fill_lost;     /**< treat lost stretches as to be filled, not excused */
     uint64_t seed;
 } stn_repair_options;
@@ -188,6 +192,9 @@ typedef struct stn_repair_stats {
     uint64_t events_in, events_out;
     uint64_t violations_before, violations_after;
     uint64_t inserted, deleted, retyped, retimed, reassigned; /**< edits by kind */
+    uint64_t lost;           /**< events that the marks of the input say were lost */
+    uint64_t lost_uncounted; /**< marks that do not say how many */
+    uint64_t restored;       /**< of the inserted ones, those put into lost stretches */
     const uint64_t
         *edits_by_rule; /**< [stn_rules_count()], owned by the repairer's caller: see free */
 } stn_repair_stats;

@@ -60,6 +60,15 @@ static void complain(const stn_app *app, const char *name, stn_status status, co
     }
 }
 
+/* One sentence for all, whatever was stopped; only a command that leaves something behind says
+ * itself, in the same form, what that is. */
+static void say_interrupted(stn_err *err) {
+    static const char form[] = "interrupted; ";
+    if (strncmp(err->text, form, sizeof form - 1) != 0) {
+        (void)stn_err_set(err, STN_EINTR, "%snothing was written", form);
+    }
+}
+
 static int run(stn_app *app, const stn_command *command, int argc, char *const *argv) {
     char name[96];
     stn_command_full(command, " ", name, sizeof name);
@@ -82,6 +91,9 @@ static int run(stn_app *app, const stn_command *command, int argc, char *const *
             status = flushed;
             err = late;
         }
+    }
+    if (status == STN_EINTR) {
+        say_interrupted(&err);
     }
     complain(app, name, status, &err);
     return exit_code(app, status);

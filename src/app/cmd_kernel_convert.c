@@ -35,7 +35,7 @@ static stn_status copy(stn_reader *reader, stn_writer *writer, uint64_t *written
         }
         *written += event.type != STN_TYPE_LOST;
         if (n % 4096 == 0 && !stn_progress_tick(progress, n, 0)) {
-            return stn_err_set(err, STN_EINTR, "interrupted; nothing was written");
+            return stn_err_set(err, STN_EINTR, "interrupted");
         }
     }
 }

@@ -20,6 +20,12 @@ static uint64_t edits_of(const stn_repair_stats *s) {
     return s->inserted + s->deleted + s->retyped + s->retimed + s->reassigned;
 }
 
+/* What the marks say is gone and has not come back. Where a mark does not say how many, more may
+ * come back than was said to be lost. */
+static uint64_t missing_of(const stn_repair_stats *s) {
+    return s->lost > s->restored ? s->lost - s->restored : 0;
+}
+
 static json_t *json_by_rule(const stn_rules *rules, const stn_repair_stats *stats) {
     json_t *object = json_object();
     for (uint32_t i = 0; stats->edits_by_rule && i < stn_rules_count(rules); i++) {
@@ -36,14 +42,33 @@ static stn_status print_json(FILE *to, const stn_rules *rules, const stn_repair_
     return stn_emit_json(
         to,
         json_pack(
-            "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f}", "events_in",
-            (json_int_t)s->events_in, "events_out", (json_int_t)s->events_out, "violations_before",
-            (json_int_t)s->violations_before, "violations_after", (json_int_t)s->violations_after,
-            "events_edited", (json_int_t)edits_of(s), "events_inserted", (json_int_t)s->inserted,
-            "events_deleted", (json_int_t)s->deleted, "events_retyped", (json_int_t)s->retyped,
-            "events_retimed", (json_int_t)s->retimed, "events_reassigned",
-            (json_int_t)s->reassigned, "edits_by_rule", json_by_rule(rules, s), "seconds", seconds),
+            "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f}",
+            "events_in", (json_int_t)s->events_in, "events_out", (json_int_t)s->events_out,
+            "violations_before", (json_int_t)s->violations_before, "violations_after",
+            (json_int_t)s->violations_after, "events_edited", (json_int_t)edits_of(s),
+            "events_inserted", (json_int_t)s->inserted, "events_deleted", (json_int_t)s->deleted,
+            "events_retyped", (json_int_t)s->retyped, "events_retimed", (json_int_t)s->retimed,
+            "events_reassigned", (json_int_t)s->reassigned, "lost_events", (json_int_t)s->lost,
+            "lost_restored", (json_int_t)s->restored, "lost_missing", (json_int_t)missing_of(s),
+            "lost_uncounted_marks", (json_int_t)s->lost_uncounted, "edits_by_rule",
+            json_by_rule(rules, s), "seconds", seconds),
         err);
+}
+
+static void print_lost(FILE *to, const stn_repair_stats *s) {
+    if (!s->lost && !s->lost_uncounted) {
+        return;
+    }
+    char a[32];
+    char b[32];
+    char c[32];
+    fprintf(to, "lost        %s said by the tracer, %s restored, %s not",
+            stn_value_grouped(s->lost, a), stn_value_grouped(s->restored, b),
+            stn_value_grouped(missing_of(s), c));
+    if (s->lost_uncounted) {
+        fprintf(to, "; %s marks do not say how many", stn_value_grouped(s->lost_uncounted, a));
+    }
+    fputc('\n', to);
 }
 
 static void print_text(FILE *to, const stn_rules *rules, const stn_repair_stats *s) {
@@ -59,6 +84,7 @@ static void print_text(FILE *to, const stn_rules *rules, const stn_repair_stats 
             stn_value_grouped(edits_of(s), a), (unsigned long long)s->inserted,
             (unsigned long long)s->deleted, (unsigned long long)s->retyped,
             (unsigned long long)s->retimed, (unsigned long long)s->reassigned);
+    print_lost(to, s);
     for (uint32_t i = 0; s->edits_by_rule && i < stn_rules_count(rules); i++) {
         if (s->edits_by_rule[i]) {
             fprintf(to, "  %-34s %12s\n", stn_rules_at(rules, i)->name,
@@ -104,8 +130,11 @@ static stn_status repair(stn_app *app, const repair_args *args, const stn_rules 
 }
 
 static stn_status usage(stn_app *app, const repair_args *args, stn_err *err) {
-    if (args->beam > 4096 || args->lookahead > 65536) {
-        return stn_app_usage(app, err, "--beam is at most 4096 and --lookahead 65536");
+    if (args->beam > STN_REPAIR_BEAM_MAX) {
+        return stn_app_usage(app, err, "--beam: at most %u", STN_REPAIR_BEAM_MAX);
+    }
+    if (args->lookahead > STN_REPAIR_LOOKAHEAD_MAX) {
+        return stn_app_usage(app, err, "--lookahead: at most %u", STN_REPAIR_LOOKAHEAD_MAX);
     }
     return stn_inputs_format(app, "--to", args->to, true, err);
 }
@@ -156,7 +185,10 @@ const stn_command stn_cmd_kernel_repair = {
     .summary = "the smallest edits after which no rule is broken",
     .details = "Inserts, deletes, retypes, retimes events or gives them to another thread or CPU "
                "until every rule holds, with as few edits as it finds, and counts them by rule. "
-               "IN is read into memory.",
+               "IN is read into memory.\n\n"
+               "A mark of lost events excuses what it hides. With --fill-lost the marks go, and "
+               "what the rules demand is put in their place; how many of the lost events that "
+               "restores is said. Events that no rule demands, such as page faults, stay lost.",
     .operands = "IN",
     .operand_min = 1,
     .operand_max = 1,

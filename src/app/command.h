@@ -18,9 +18,10 @@ typedef enum stn_option_kind {
     STN_OPTION_MANY,     /**< takes all words up to the next option; stn_texts */
     STN_OPTION_NAMES,    /**< "a,b", may be repeated; stn_texts */
     STN_OPTION_NUMBERS,  /**< "0,2-3", may be repeated; stn_numbers */
-    STN_OPTION_COUNT,    /**< "10k", "1M"; uint64_t */
-    STN_OPTION_SIZE,     /**< "64M" in powers of 1024; uint64_t bytes */
-    STN_OPTION_DURATION, /**< "250ms", "10s", "5m"; uint64_t nanoseconds */
+    STN_OPTION_NUMBER,   /**< "0", "10k"; uint64_t */
+    STN_OPTION_COUNT,    /**< "10k", "1M", not 0; uint64_t, 0 if not given */
+    STN_OPTION_SIZE,     /**< "64M" in powers of 1024, not 0; uint64_t bytes */
+    STN_OPTION_DURATION, /**< "250ms", "10s", "5m", not 0; uint64_t nanoseconds */
     STN_OPTION_RANGE,    /**< "A..B" in seconds; stn_range */
 } stn_option_kind;
 

@@ -100,7 +100,7 @@ static stn_status fill(stn_trace *trace, stn_reader *reader, stn_progress *progr
         }
         if (status == STN_OK && trace->count % TICK_EVERY == 0 &&
             !stn_progress_tick(progress, trace->count, 0)) {
-            status = stn_err_set(err, STN_EINTR, "interrupted while reading");
+            status = stn_err_set(err, STN_EINTR, "interrupted");
         }
         if (status != STN_OK) {
             return status;

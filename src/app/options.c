@@ -36,7 +36,7 @@ static const shared_row shared_rows[] = {
      {"format", 0, STN_OPTION_TEXT, offsetof(stn_common, format), "FORMAT",
       "format of what is read, instead of recognising it", false}},
     {STN_SHARED_SEED,
-     {"seed", 0, STN_OPTION_COUNT, offsetof(stn_common, seed), "N",
+     {"seed", 0, STN_OPTION_NUMBER, offsetof(stn_common, seed), "N",
       "start of the random numbers; the same seed gives the same result (default 1)", false}},
     {STN_SHARED_JSON,
      {"json", 0, STN_OPTION_FLAG, offsetof(stn_common, json), NULL,
@@ -119,13 +119,14 @@ static stn_status push_many(parser *p, stn_texts *list, const char *first) {
     return status;
 }
 
-/* 0 means "not given" to the commands, so it cannot be given. */
-static stn_status store_duration(const char *text, uint64_t *slot, stn_err *err) {
+/* 0 means "not given" to the commands, so it cannot be given: @p what it is, and @p expected. */
+static stn_status store_more(stn_status (*value_of)(const char *, uint64_t *, stn_err *),
+                             const char *what, const char *expected, const char *text,
+                             uint64_t *slot, stn_err *err) {
     uint64_t value = 0;
-    stn_status status = stn_value_duration(text, &value, err);
+    stn_status status = value_of(text, &value, err);
     if (status == STN_OK && value == 0) {
-        return stn_err_set(err, STN_ERANGE,
-                           "\"%s\" is no time at all; expected one like 10s or 250ms", text);
+        return stn_err_set(err, STN_ERANGE, "\"%s\" is %s; expected %s", text, what, expected);
     }
     *slot = status == STN_OK ? value : *slot;
     return status;
@@ -148,12 +149,17 @@ static stn_status store(parser *p, const stn_option *option, const char *text) {
         return push_names(p, (stn_texts *)slot, text);
     case STN_OPTION_NUMBERS:
         return stn_value_numbers(text, (stn_numbers *)slot, p->err);
-    case STN_OPTION_COUNT:
+    case STN_OPTION_NUMBER:
         return stn_value_count(text, (uint64_t *)slot, p->err);
+    case STN_OPTION_COUNT:
+        return store_more(stn_value_count, "none at all", "at least 1", text, (uint64_t *)slot,
+                          p->err);
     case STN_OPTION_SIZE:
-        return stn_value_size(text, (uint64_t *)slot, p->err);
+        return store_more(stn_value_size, "no room at all", "one like 64M", text, (uint64_t *)slot,
+                          p->err);
     case STN_OPTION_DURATION:
-        return store_duration(text, (uint64_t *)slot, p->err);
+        return store_more(stn_value_duration, "no time at all", "one like 10s or 250ms", text,
+                          (uint64_t *)slot, p->err);
     case STN_OPTION_RANGE:
         return stn_value_range(text, (stn_range *)slot, p->err);
     }

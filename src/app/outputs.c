@@ -9,7 +9,7 @@ stn_status stn_outputs_write(const char *path, const char *format, const stn_tra
     for (size_t i = 0; status == STN_OK && i < trace->count; i++) {
         status = stn_writer_write(writer, &trace->events[i], err);
         if (status == STN_OK && i % 4096 == 0 && stn_signals_came()) {
-            status = stn_err_set(err, STN_EINTR, "interrupted; nothing was written");
+            status = stn_err_set(err, STN_EINTR, "interrupted");
         }
     }
     if (status != STN_OK) {

@@ -131,6 +131,30 @@ keys() {
     [ "$(standin kernel info --json whole.csv | jq .events)" = "$(jq .events_out out.json)" ]
 }
 
+@test "pipeline: repair says how many of the lost events came back" {
+    # Every 40th event is gone and a mark stands in its place.
+    awk -F, -v OFS=, 'NR > 1 && NR % 40 == 0 { $3 = $4 = $6 = ""; $5 = "lost_events"; $7 = "count=1;begin_ns=" $1 } 1' \
+        seven.csv >lossy.csv
+    lost=$(grep -c lost_events lossy.csv)
+    [ "$(standin kernel info --json lossy.csv | jq .lost_events)" = "$lost" ]
+    standin kernel repair --json --fill-lost lossy.csv -o whole.csv >out.json
+    jq -e --argjson lost "$lost" '.lost_events == $lost and .lost_restored + .lost_missing == $lost and
+        .lost_restored > 0 and .lost_missing > 0 and .events_inserted >= .lost_restored' out.json
+    [ "$(standin kernel info --json whole.csv | jq .lost_events)" = 0 ]
+    standin kernel check --quiet whole.csv
+    standin kernel repair lossy.csv -o excused.csv | grep -q "^lost  *$lost said by the tracer, 0 restored, $lost not$"
+    [ "$(standin kernel info --json excused.csv | jq .lost_events)" = "$lost" ]
+}
+
+@test "pipeline: a breadth or depth of repair that cannot be is wrong use" {
+    for words in "--beam 0" "--beam 65" "--lookahead 0" "--lookahead 4097"; do
+        run standin kernel repair $words seven.csv -o out.csv
+        [ "$status" = 2 ]
+        [[ "$output" == *"${words% *}: "*"at "* ]]
+    done
+    [ ! -e out.csv ]
+}
+
 @test "pipeline: repair has nothing to do where nothing is broken" {
     standin kernel repair --json seven.csv -o same.csv >out.json
     [ "$(jq .events_edited out.json)" = 0 ]

@@ -138,6 +138,8 @@ static void wrong_use_is_told_in_one_sentence(void **state) {
         {{"--loud=1", NULL}, "--loud takes no value"},
         {{"-o", "f", "-n", "ten", NULL}, "--count: \"ten\" is no count"},
         {{"-o", "f", "--span", "0ms", NULL}, "--span: \"0ms\" is no time at all"},
+        {{"-o", "f", "-n", "0k", NULL}, "--count: \"0k\" is none at all; expected at least 1"},
+        {{"-o", "f", "--size=0", NULL}, "--size: \"0\" is no room at all; expected one like 64M"},
         {{"-o", "f", "--event", "a,,b", NULL}, "--event: \"a,,b\" holds an empty name"},
         {{"-o", "f", "a", "b", "c", NULL}, "\"c\" is one word too many"},
     };

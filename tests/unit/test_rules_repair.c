@@ -179,6 +179,17 @@ static void put_switch(bench *b, uint16_t cpu, int32_t from, int32_t to) {
     put_event(&b->in, clock_ns(b), cpu, from, "task", "sched_switch", fields, 3);
 }
 
+static void put_lost(bench *b, int64_t count) {
+    stn_field field = number(b->catalog, "count", count);
+    stn_event mark = {.time_ns = clock_ns(b),
+                      .tid = STN_NO_TID,
+                      .comm = STN_NO_ID,
+                      .cpu = STN_NO_CPU,
+                      .fields = &field,
+                      .field_count = 1};
+    assert_int_equal(stn_trace_append(&b->in, &mark, &b->err), STN_OK);
+}
+
 /* ---- one break, the right edit ------------------------------------------- */
 
 static void test_clean_trace_is_returned(void **state) {
@@ -305,15 +316,68 @@ static void test_lost_mark_excuses_or_is_filled(void **state) {
     assert_int_equal(b->out.count, b->in.count); /* the mark is gone, the exit is there */
     assert_string_equal(stn_catalog_type_at(b->catalog, b->out.events[3].type)->name,
                         "sys_exit_read"); /* in the hole, not where it is missed */
+    assert_int_equal(b->stats.lost + b->stats.lost_uncounted, 1);
+    assert_int_equal(b->stats.restored, 1);
+}
+
+/* Of two marks, one says three and what it hides shows once, the other says nothing. */
+static void test_lost_events_are_accounted_for(void **state) {
+    bench *b = *state;
+    use_small_rules(b);
+    put(b, 0, 1, "sys_enter_close");
+    put(b, 0, 1, "sys_exit_close");
+    put(b, 0, 1, "sys_enter_read");
+    put(b, 0, 1, "sys_exit_read");
+    put(b, 0, 1, "sys_enter_read");
+    put_lost(b, 3);
+    put(b, 0, 1, "sys_enter_write");
+    put(b, 0, 1, "sys_exit_write");
+    put_lost(b, 0);
+    put(b, 0, 1, "beta");
+    put(b, 0, 1, "sys_exit_close");
+    repair(b, true);
+    assert_int_equal(b->stats.lost, 3);
+    assert_int_equal(b->stats.lost_uncounted, 1);
+    assert_int_equal(b->stats.restored, 2);
+    assert_int_equal(b->stats.inserted, 2);
+    repair(b, false);
+    assert_int_equal(b->stats.lost, 3);
+    assert_int_equal(b->stats.restored, 0);
+}
+
+/* One wrong event, thousands before what it makes impossible, is taken out, and nothing else. */
+static void test_cause_long_past_is_found(void **state) {
+    bench *b = *state;
+    static const char text[] = "standin-rules 1\nrule life\nkey thread\nstates alive dead\n"
+                               "on die from alive to dead\non born from unknown to alive\n"
+                               "on work from alive else dead\n";
+    assert_int_equal(stn_rules_parse(&b->rules, text, sizeof text - 1, "t", b->catalog, &b->err),
+                     STN_OK);
+    put(b, 0, 1, "born");
+    put(b, 0, 1, "die");
+    for (int i = 0; i < 6000; i++) {
+        put(b, 0, 2, "idle");
+    }
+    for (int i = 0; i < 400; i++) {
+        put(b, 0, 1, "work");
+    }
+    repair(b, false);
+    assert_int_equal(b->stats.violations_before, 400);
+    assert_int_equal(edits(b), 1);
+    assert_int_equal(b->stats.deleted, 1);
+    assert_int_equal(b->out.count, b->in.count - 1);
 }
 
 static void test_options_out_of_range(void **state) {
     bench *b = *state;
     use_small_rules(b);
-    stn_repair_options options = {.beam = 1000};
-    assert_int_equal(
-        stn_repair(b->rules, &b->in, &b->out, &options, &b->stats, NULL, NULL, &b->err),
-        STN_ERANGE);
+    const stn_repair_options options[] = {{.beam = STN_REPAIR_BEAM_MAX + 1},
+                                          {.lookahead = STN_REPAIR_LOOKAHEAD_MAX + 1}};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            stn_repair(b->rules, &b->in, &b->out, &options[i], &b->stats, NULL, NULL, &b->err),
+            STN_ERANGE);
+    }
 }
 
 static bool refuse(void *user, uint64_t done, uint64_t total) {
@@ -631,6 +695,8 @@ int main(void) {
         TEST(test_missing_switch_is_inserted_not_chased),
         TEST(test_dead_end_is_left),
         TEST(test_lost_mark_excuses_or_is_filled),
+        TEST(test_lost_events_are_accounted_for),
+        TEST(test_cause_long_past_is_found),
         TEST(test_options_out_of_range),
         TEST(test_stops_when_told),
         TEST(test_harmed_synthetic),

@@ -108,7 +108,10 @@ static void undone_steps_leave_no_trace(void **state) {
             }
             lists_are_true(c);
         }
-        for (int m = 2; m >= (int)stn_rng_below(&rng, 4); m--) {
+        stn_mark dropped = round % 3 ? 0 : marks[1];
+        stn_checker_drop(c, dropped);
+        for (int m = 2; m >= (dropped ? 1 : (int)stn_rng_below(&rng, 4)); m--) {
+            marks[m] -= dropped;
             stn_checker_undo(c, marks[m]);
             assert_true(fingerprint(c) == prints[m]);
             lists_are_true(c);
@@ -120,7 +123,84 @@ static void undone_steps_leave_no_trace(void **state) {
     stn_catalog_free(catalog);
 }
 
+typedef struct pass {
+    stn_catalog *catalog;
+    stn_rules *rules;
+    stn_checker *checker;
+    line_event line;
+} pass;
+
+static void pass_begin(pass *p, const char *text) {
+    assert_int_equal(stn_catalog_new(&p->catalog, NULL), STN_OK);
+    assert_int_equal(stn_rules_parse(&p->rules, text, strlen(text), "t", p->catalog, NULL), STN_OK);
+    assert_int_equal(stn_checker_new(&p->checker, p->rules, p->catalog, NULL), STN_OK);
+}
+
+static void pass_end(pass *p) {
+    stn_checker_free(p->checker);
+    stn_rules_free(p->rules);
+    stn_catalog_free(p->catalog);
+}
+
+static uint32_t pass_step(pass *p, const char *text) {
+    uint32_t broken = 0;
+    const stn_event *event = line_read(&p->line, text, p->catalog);
+    assert_int_equal(stn_checker_step(p->checker, event, &broken, NULL), STN_OK);
+    return broken;
+}
+
+/* Losses are numbered in 16 bits; what was known before one must not come back 65,535 later. */
+static void many_losses_make_nothing_known_again(void **state) {
+    (void)state;
+    for (int marking = 0; marking < 2; marking++) {
+        pass p;
+        pass_begin(&p, "standin-rules 1\nrule pairs\nkey thread\npair a b\n");
+        assert_int_equal(pass_step(&p, "1 0 1 a"), 0);
+        for (uint32_t i = 0; i < STN_EPOCHS; i++) {
+            if (marking) {
+                (void)stn_checker_mark(p.checker);
+            }
+            assert_int_equal(pass_step(&p, "2 0 0 lost"), 0);
+            if (marking) {
+                stn_checker_keep(p.checker);
+            }
+        }
+        assert_int_equal(pass_step(&p, "3 0 1 a"), 0); /* known, it would be inside */
+        assert_int_equal(pass_step(&p, "4 0 1 a"), 1);
+        pass_end(&p);
+    }
+}
+
+/* Keys that say nothing any more give their room back also between marks that are kept. */
+static void memory_is_bounded_while_marking(void **state) {
+    (void)state;
+    pass p;
+    pass_begin(&p, "standin-rules 1\nrule once\nkey thing by n\nstates held\n"
+                   "on a from unknown to held\non b from held to unknown\n");
+    (void)stn_checker_mark(p.checker);
+    for (int i = 0; i < 100000; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%d 0 1 a n=%d", i + 1, i);
+        assert_int_equal(pass_step(&p, text), 0);
+        snprintf(text, sizeof text, "%d 0 1 b n=%d", i + 1, i);
+        assert_int_equal(pass_step(&p, text), 0);
+        if (i % 500 == 499) {
+            stn_checker_keep(p.checker);
+            (void)stn_checker_mark(p.checker);
+        }
+    }
+    uint32_t most = 0;
+    for (size_t t = 0; t < p.checker->table_count; t++) {
+        uint32_t count = p.checker->tables[t].slot_count;
+        most = count > most ? count : most;
+    }
+    assert_true(most >= 500 && most < 4000);
+    pass_end(&p);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(undone_steps_leave_no_trace)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(undone_steps_leave_no_trace),
+                                       cmocka_unit_test(many_losses_make_nothing_known_again),
+                                       cmocka_unit_test(memory_is_bounded_while_marking)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

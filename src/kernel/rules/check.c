@@ -321,8 +321,7 @@ static stn_status step(stn_checker *checker, const stn_event *event, bool trying
     if (!checker->marking) {
         checker->log_count = 0;
         if (checker->created) {
-            checker->created = false;
-            stn_checker_make_room(checker, event->time_ns);
+            stn_checker_tidy(checker);
         }
     }
     return status;

@@ -112,7 +112,7 @@ void stn_checker_free(stn_checker *checker) {
 }
 
 void stn_checker_reset(stn_checker *checker) {
-    if (++checker->epoch > 0xffff) {
+    if (++checker->epoch > STN_EPOCHS) {
         for (size_t i = 0; i < checker->table_count; i++) {
             stn_table_clear(&checker->tables[i]);
         }
@@ -225,6 +225,20 @@ bool stn_checker_register(const stn_checker *checker, uint32_t rule, const stn_k
     }
     *value = cell->reg[index];
     return true;
+}
+
+stn_mark stn_checker_changed(const stn_checker *checker, uint32_t rule, const stn_key *key,
+                             stn_mark before) {
+    const stn_cell *cell = find_cell(checker, rule, key);
+    size_t at = before < checker->log_count ? before : checker->log_count;
+    while (cell && at > 0) {
+        const uint64_t *where = checker->log[--at].where;
+        if (where == &cell->word || (const int64_t *)where == &cell->reg[0] ||
+            (const int64_t *)where == &cell->reg[1]) {
+            return at;
+        }
+    }
+    return SIZE_MAX;
 }
 
 int32_t stn_checker_running(const stn_checker *checker, uint16_t cpu) {

@@ -18,6 +18,7 @@ typedef struct stn_cell {
     int64_t reg[STN_REGISTERS];
 } stn_cell;
 
+#define STN_EPOCHS           0xffffu /* epochs are 1 … STN_EPOCHS; 0 is none */
 #define STN_CELL_STATE(word) ((uint32_t)((word)&0xffff))
 #define STN_CELL_EPOCH(word) ((uint32_t)((word) >> 16 & 0xffff))
 #define STN_CELL_PLACE(word) ((uint32_t)((word) >> 32))
@@ -127,8 +128,13 @@ stn_status stn_checker_set_state(stn_checker *checker, uint32_t rule_index, uint
 /** Take a cell of a tracked rule out of its live list. */
 void stn_live_remove(stn_checker *checker, uint32_t rule, const stn_cell *cell);
 /** Before a table grows: give back slots of keys that say nothing, then, past the bound,
- *  those of the oldest keys. @pre nothing is marked */
-void stn_checker_make_room(stn_checker *checker, uint64_t now);
+ *  those of the oldest keys. @pre nothing is marked, a slot was added since the last time */
+void stn_checker_tidy(stn_checker *checker);
+/** Number the epochs anew, so that none comes twice. @pre nothing is marked */
+void stn_checker_renumber(stn_checker *checker);
+/** Forget what stands in the log before @p mark: steps before it cannot be undone any more, and
+ *  later marks are smaller by it. */
+void stn_checker_drop(stn_checker *checker, stn_mark mark);
 
 /* What the engine knows without rules (engine.c). */
 
@@ -150,6 +156,10 @@ void stn_checker_explain(const stn_checker *checker, const stn_touch *touch,
                          const stn_event *event, char *text, size_t size);
 /** Remember the text of a hashed string, if there is room. */
 void stn_checker_note_text(stn_checker *checker, const char *text);
+/** Mark just before the last change, earlier than mark @p before (SIZE_MAX: the latest), of the
+ *  automaton of @p rule with @p key; SIZE_MAX if there is none since the outermost mark. */
+stn_mark stn_checker_changed(const stn_checker *checker, uint32_t rule, const stn_key *key,
+                             stn_mark before);
 /** Rebuild the live lists of tracked rules from the tables. */
 stn_status stn_checker_relive(stn_checker *checker);
 

@@ -88,13 +88,11 @@ stn_status stn_checker_step_lost(stn_checker *checker, const stn_event *event) {
     if (stn_grow(&checker->log, &checker->log_capacity, need, sizeof *checker->log)) {
         return STN_ENOMEM;
     }
-    stn_checker_log(checker, &checker->epoch);
-    if (++checker->epoch > 0xffff) {
-        for (size_t i = 0; i < checker->table_count && !checker->marking; i++) {
-            stn_table_clear(&checker->tables[i]);
-        }
-        checker->epoch = 1;
+    if (checker->epoch == STN_EPOCHS && !checker->marking) {
+        stn_checker_renumber(checker);
     }
+    stn_checker_log(checker, &checker->epoch);
+    checker->epoch = checker->epoch == STN_EPOCHS ? 1 : checker->epoch + 1;
     stn_checker_put(checker, &checker->epoch_begin, event->time_ns);
     for (size_t i = 0; i < checker->running_count; i++) {
         stn_checker_put(checker, &checker->running[i], (uint64_t)STN_NO_VALUE);

@@ -1,4 +1,6 @@
 /* The log that undoes steps, and the lists of live instances that it keeps true. */
+#include <string.h>
+
 #include "core/base/alloc.h"
 #include "kernel/rules/checker.h"
 
@@ -102,7 +104,18 @@ stn_mark stn_checker_mark(stn_checker *checker) {
     return checker->log_count;
 }
 
+void stn_checker_drop(stn_checker *checker, stn_mark mark) {
+    checker->log_count -= mark;
+    memmove(checker->log, checker->log + mark, checker->log_count * sizeof *checker->log);
+}
+
 void stn_checker_keep(stn_checker *checker) {
     checker->marking = false;
     checker->log_count = 0;
+    if (checker->created) {
+        stn_checker_tidy(checker);
+    }
+    if (checker->epoch > STN_EPOCHS / 2) {
+        stn_checker_renumber(checker);
+    }
 }

@@ -7,13 +7,16 @@
 #include "core/base/alloc.h"
 
 #define REPAIR_BEAM      8u
-#define REPAIR_BEAM_MAX  64u
 #define REPAIR_LOOKAHEAD 32u
-#define REPAIR_AHEAD_MAX 4096u
-#define FLUSH_ITEMS      8192u
+#define TAPE_ITEMS       16384u
+#define TAPE_KEPT        8192u
+#define FLUSH_EVENTS     200000u
+#define ARENA_BYTES      (16u << 20)
 #define RARITY_COST      0.1 /* per factor of ten that a type is rarer than all events */
 #define FORGET_COST      1.5f
-#define PROGRESS_STEP    4096u
+/* Asked whether to go on after so many events, or steps of the checker if that is sooner. */
+#define PROGRESS_EVENTS 4096u
+#define PROGRESS_STEPS  32768u
 /* Checker steps that may go into searching: so many per event, and so many saved up. This
  * bounds the time by the length of the trace, whatever is in it. */
 #define CREDIT_EVENT 96
@@ -131,14 +134,35 @@ static void repairer_fini(stn_repairer *r) {
     stn_arena_fini(&r->arena);
 }
 
+/* What long work asks now and then. */
+typedef struct asker {
+    stn_progress_fn progress;
+    void *user;
+    size_t told;    /* input event at which to ask again … */
+    uint64_t spent; /* … or checker steps */
+} asker;
+
+static stn_status ask(asker *a, const stn_repairer *r, size_t done, stn_err *err) {
+    if (!a->progress || (done < a->told && r->spent < a->spent)) {
+        return STN_OK;
+    }
+    a->told = done + PROGRESS_EVENTS;
+    a->spent = r->spent + PROGRESS_STEPS;
+    return a->progress(a->user, done, r->in->count) ? STN_OK
+                                                    : stn_err_set(err, STN_EINTR, "interrupted");
+}
+
 /* Rules broken in a whole trace. */
 static stn_status count_violations(stn_repairer *r, const stn_trace *trace, uint64_t *total,
-                                   stn_err *err) {
+                                   asker *a, size_t done, stn_err *err) {
     *total = 0;
     stn_checker_reset(r->checker);
     for (size_t i = 0; i < trace->count; i++) {
         uint32_t broken = 0;
         stn_status status = stn_checker_step(r->checker, &trace->events[i], &broken, err);
+        if (!status && ++r->spent >= a->spent) {
+            status = ask(a, r, done, err);
+        }
         if (status) {
             return status;
         }
@@ -173,17 +197,23 @@ static stn_status pass_event(stn_repairer *r) {
     return r->failed || broken == STN_NO_ID ? STN_ENOMEM : stn_repair_search(r, broken);
 }
 
-static stn_status pass_all(stn_repairer *r, stn_progress_fn progress, void *user, stn_err *err) {
-    size_t told = 0;
+/* The tape stays long enough for a cause to be found on it, and bounded. Now and then all of it
+ * goes, so that what the checker keeps and the drafts of the search go as well. */
+static stn_status bound_tape(stn_repairer *r, stn_err *err) {
+    if (r->arena_bytes > ARENA_BYTES || r->next >= r->flush_at) {
+        r->flush_at = r->next + FLUSH_EVENTS;
+        return stn_tape_flush(r, err);
+    }
+    return r->tape_count < TAPE_ITEMS ? STN_OK : stn_tape_shorten(r, TAPE_KEPT, err);
+}
+
+static stn_status pass_all(stn_repairer *r, asker *a, stn_err *err) {
     while (r->next < r->in->count) {
         size_t from = r->next;
         const stn_event *event = &r->in->events[from];
-        stn_status status = STN_OK;
-        if (progress && from >= told) {
-            told = from + PROGRESS_STEP;
-            if (!progress(user, from, r->in->count)) {
-                return stn_err_set(err, STN_EINTR, "repair stopped");
-            }
+        stn_status status = ask(a, r, from, err);
+        if (status) {
+            return status;
         }
         if (stn_is_taken(r, from)) {
             r->next++;
@@ -207,7 +237,7 @@ static stn_status pass_all(stn_repairer *r, stn_progress_fn progress, void *user
         if (status) {
             return stn_err_set(err, status, "repair: out of memory");
         }
-        if (r->tape_count >= FLUSH_ITEMS && (status = stn_tape_flush(r, err))) {
+        if ((status = bound_tape(r, err))) {
             return status;
         }
     }
@@ -215,12 +245,27 @@ static stn_status pass_all(stn_repairer *r, stn_progress_fn progress, void *user
 }
 
 static void fill_stats(const stn_repairer *r, stn_repair_stats *stats) {
-    stats->inserted = r->edits[STN_EDIT_INSERT];
+    stats->inserted = r->edits[STN_EDIT_INSERT] + r->edits[STN_EDIT_RESTORE];
+    stats->restored = r->edits[STN_EDIT_RESTORE];
     stats->deleted = r->edits[STN_EDIT_DELETE];
     stats->retyped = r->edits[STN_EDIT_RETYPE];
     stats->retimed = r->edits[STN_EDIT_RETIME];
     stats->reassigned = r->edits[STN_EDIT_REASSIGN];
     stats->edits_by_rule = r->edits_by_rule;
+}
+
+/* Events, and what the marks among them say. */
+static void count_input(const stn_repairer *r, stn_repair_stats *stats) {
+    for (size_t i = 0; i < r->in->count; i++) {
+        const stn_event *event = &r->in->events[i];
+        if (event->type != STN_TYPE_LOST) {
+            stats->events_in++;
+            continue;
+        }
+        int64_t count = stn_field_int(stn_event_field(event, r->names.count), 0);
+        stats->lost += count > 0 ? (uint64_t)count : 0;
+        stats->lost_uncounted += count <= 0;
+    }
 }
 
 static uint64_t count_events(const stn_trace *trace) {
@@ -233,19 +278,20 @@ static uint64_t count_events(const stn_trace *trace) {
 
 static stn_status repair_run(stn_repairer *r, stn_repair_stats *stats, stn_progress_fn progress,
                              void *user, stn_err *err) {
+    asker a = {.progress = progress, .user = user};
     stn_status status = repairer_init(r, err);
     if (!status) {
-        status = count_violations(r, r->in, &stats->violations_before, err);
+        status = count_violations(r, r->in, &stats->violations_before, &a, 0, err);
     }
     if (!status) {
         (void)stn_checker_mark(r->checker);
-        status = pass_all(r, progress, user, err);
+        status = pass_all(r, &a, err);
     }
     if (!status) {
-        status = count_violations(r, r->out, &stats->violations_after, err);
+        status = count_violations(r, r->out, &stats->violations_after, &a, r->in->count, err);
     }
     if (!status) {
-        stats->events_in = count_events(r->in);
+        count_input(r, stats);
         stats->events_out = count_events(r->out);
         fill_stats(r, stats);
         r->edits_by_rule = NULL; /* now the caller's */
@@ -267,10 +313,11 @@ stn_status stn_repair(const stn_rules *rules, const stn_trace *in, stn_trace *ou
         .lookahead = given.lookahead ? given.lookahead : REPAIR_LOOKAHEAD,
         .fill_lost = given.fill_lost,
         .credit = CREDIT_START,
+        .flush_at = FLUSH_EVENTS,
     };
-    if (r.beam > REPAIR_BEAM_MAX || r.lookahead > REPAIR_AHEAD_MAX) {
+    if (r.beam > STN_REPAIR_BEAM_MAX || r.lookahead > STN_REPAIR_LOOKAHEAD_MAX) {
         return stn_err_set(err, STN_ERANGE, "repair: beam %u, look-ahead %u: at most %u and %u",
-                           r.beam, r.lookahead, REPAIR_BEAM_MAX, REPAIR_AHEAD_MAX);
+                           r.beam, r.lookahead, STN_REPAIR_BEAM_MAX, STN_REPAIR_LOOKAHEAD_MAX);
     }
     if (in->count >= UINT32_MAX) {
         return stn_err_set(err, STN_ERANGE, "repair: %zu events are too many for one piece",

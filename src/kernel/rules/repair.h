@@ -22,6 +22,7 @@ typedef enum stn_edit {
     STN_EDIT_RETYPE,
     STN_EDIT_RETIME,
     STN_EDIT_REASSIGN,
+    STN_EDIT_RESTORE, /**< an insertion into a lost stretch */
     STN_EDIT_COUNT,
 } stn_edit;
 
@@ -65,13 +66,15 @@ typedef struct stn_repairer {
     stn_item *tape; /**< [tape_count], since the last flush */
     size_t tape_count, tape_capacity;
     uint64_t flushed_ns; /**< time of the last event before the tape */
-    stn_arena arena;     /**< fields of edited events on the tape */
-    size_t noted;        /**< tape items told to stn_note_item() */
-    stn_map last_on;     /**< type << 32 | cpu to index in lasts + 1 */
-    stn_event *lasts;    /**< [last_count] last event of a type on a CPU that stood */
+    stn_arena arena;     /**< fields of edited events on the tape, and of drafts since the flush */
+    size_t arena_bytes;
+    size_t noted;     /**< tape items told to stn_note_item() */
+    stn_map last_on;  /**< type << 32 | cpu to index in lasts + 1 */
+    stn_event *lasts; /**< [last_count] last event of a type on a CPU that stood */
     size_t last_count, last_capacity;
     stn_arena kept; /**< fields of those that were edited */
     stn_names names;
+    size_t flush_at;       /**< index in @c in at which the whole tape is written */
     size_t next;           /**< index in @c in of the event at hand */
     uint32_t *last;        /**< [type_count] index + 1 in @c in of the type's last event … */
     uint32_t *first;       /**< … and of its first */
@@ -86,6 +89,7 @@ typedef struct stn_repairer {
     stn_hole holes[STN_HOLES_KEPT];
     uint32_t hole_count;
     int64_t credit; /**< checker steps that may still be spent on searching */
+    uint64_t spent; /**< checker steps so far */
     uint64_t edits[STN_EDIT_COUNT];
     uint64_t *edits_by_rule;
     uint64_t fresh_key; /**< numbers given to things never seen */
@@ -99,12 +103,16 @@ bool stn_tape_emit(stn_repairer *r, const stn_event *event, uint32_t edit, uint3
                    uint32_t *broken);
 /** Note that @p event was left out. */
 bool stn_tape_delete(stn_repairer *r, const stn_event *event, uint32_t rule);
+/** Put back an item that was taken off. @return false if the checker refuses it now */
+bool stn_put_item(stn_repairer *r, const stn_item *item);
 /** Take off all items from @p count on. */
 void stn_tape_rewind(stn_repairer *r, size_t count);
 /** Time of the last event. */
 uint64_t stn_tape_time(const stn_repairer *r);
-/** Move the whole tape to the output. */
+/** Move the whole tape to the output; what the checker knows of the past is tidied. */
 stn_status stn_tape_flush(stn_repairer *r, stn_err *err) STN_MUST_USE;
+/** Move all but the last @p keep items, at least 1, to the output. */
+stn_status stn_tape_shorten(stn_repairer *r, size_t keep, stn_err *err) STN_MUST_USE;
 
 /** Was input event @p index pulled forward? */
 static inline bool stn_is_taken(const stn_repairer *r, size_t index) {
@@ -190,15 +198,60 @@ bool stn_plan_insert(stn_repairer *r, const stn_event *goal, uint32_t edit, uint
 bool stn_emit_fitted(stn_repairer *r, const stn_event *event, uint32_t edit, uint32_t rule,
                      const stn_binding *fixed);
 
-/* ---- search (repair_search.c) ------------------------------------------ */
+/* ---- rolling out (repair_rollout.c) -------------------------------------- */
+
+/** Input event @p index, not earlier than the end of the tape. */
+stn_event stn_input_clamped(const stn_repairer *r, size_t index);
+/** STN_EDIT_RETIME if @p event, made of input event @p index, has another time, else NONE. */
+uint32_t stn_edit_of_time(const stn_repairer *r, const stn_event *event, size_t index);
+/** Emit input event @p index as it is; what is done with, and a mark that is to be filled, are
+ *  left out. */
+bool stn_emit_input(stn_repairer *r, size_t index, uint32_t *broken);
+
+enum { STN_PULLED_MAX = 4, STN_ROLLOUT_REFUSED = 24 };
+
+/** Input events that a way pulls forward. */
+typedef struct stn_pulled {
+    size_t at[STN_PULLED_MAX + 1]; /**< [count] input indices */
+    uint32_t count;
+} stn_pulled;
+
+bool stn_is_pulled(const stn_pulled *pulled, size_t index);
+
+typedef struct stn_rollout {
+    size_t next;      /**< the input event refused first; the end if there is none */
+    size_t count;     /**< items on the tape then */
+    uint32_t broken;  /**< by it; STN_NO_ID */
+    uint32_t refused; /**< how many were */
+    double cost;      /**< of what was refused, in edits, scaled to the whole stretch */
+    uint32_t causes;
+    uint32_t rules[STN_ROLLOUT_REFUSED]; /**< [causes] rule and CPU of what was refused */
+    uint16_t cpus[STN_ROLLOUT_REFUSED];
+} stn_rollout;
+
+/** Follow the input from event @p next to @p end, leaving out what is refused; given up if that
+ *  costs more than @p limit or is STN_ROLLOUT_REFUSED events. The caller rewinds the tape.
+ *  @param pulled left out silently; may be NULL */
+void stn_roll_out(stn_repairer *r, const stn_pulled *pulled, size_t next, size_t end, double limit,
+                  stn_rollout *out);
+/** Input index behind the window that begins with r->next: @p lookahead events, and some of every
+ *  CPU that is not idle for long, since an edit may show only on a CPU that is quiet now. */
+size_t stn_window_end(const stn_repairer *r, uint32_t lookahead);
+/** Events of the window from input event @p next on that are refused, those before left out; at
+ *  most @p most are counted. The tape stays as it is. */
+uint32_t stn_count_refused(stn_repairer *r, size_t next, uint32_t most);
+
+/* ---- search (repair_search.c, repair_cause.c) ----------------------------- */
+
+#define STN_DELETE_COST 1.1 /**< of an event that goes */
 
 /** Mend the break of @p rule by the input event r->next; advances r->next.
  *  @return STN_OK, STN_ENOMEM */
 stn_status stn_repair_search(stn_repairer *r, uint32_t rule) STN_MUST_USE;
-
-/** Events of the window from input event @p next on that are refused, those before left out; at
- *  most @p most are counted. The tape stays as it is. */
-uint32_t stn_count_refused(stn_repairer *r, size_t next, uint32_t most);
+/** Take out an event of the tape that made @p rule refuse the input event r->next, if with what
+ *  is refused up to input event @p end that costs less than @p limit. Else the tape is as
+ *  before. */
+bool stn_repair_cause(stn_repairer *r, uint32_t rule, size_t end, double limit);
 
 /* ---- lost stretches (repair_hole.c) ------------------------------------ */
 

@@ -43,7 +43,7 @@ static bool emit_spread(stn_repairer *r, const stn_hole *hole, const stn_item *m
     for (size_t i = 0; i < count; i++) {
         stn_event event = made[i].event;
         event.time_ns = lo + (hi - lo) / (count + 1) * (i + 1);
-        if (!stn_tape_emit(r, &event, STN_EDIT_INSERT, rule, NULL)) {
+        if (!stn_tape_emit(r, &event, STN_EDIT_RESTORE, rule, NULL)) {
             return false;
         }
     }
@@ -52,10 +52,7 @@ static bool emit_spread(stn_repairer *r, const stn_hole *hole, const stn_item *m
 
 static bool put_back(stn_repairer *r, const stn_item *items, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        bool put = items[i].edit == STN_EDIT_DELETE
-                       ? stn_tape_delete(r, &items[i].event, items[i].rule)
-                       : stn_tape_emit(r, &items[i].event, items[i].edit, items[i].rule, NULL);
-        if (!put) {
+        if (!stn_put_item(r, &items[i])) {
             return false;
         }
     }

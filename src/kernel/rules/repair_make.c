@@ -182,6 +182,7 @@ static bool draft_finish(draft *d, stn_event *event) {
             return false;
         }
         memcpy(fields, d->fields, d->event.field_count * sizeof *fields);
+        d->r->arena_bytes += d->event.field_count * sizeof *fields;
     }
     d->event.fields = fields;
     *event = d->event;

@@ -6,7 +6,7 @@
 
 #define PLAN_CHAINED 6u   /* candidates per goal that may have needs of their own */
 #define PLAN_FITS    4u   /* rounds of setting fields */
-#define PLAN_STEPS   3000 /* checker steps that one plan may take */
+#define PLAN_STEPS   1000 /* checker steps that one plan may take */
 
 /* What one level of the chain works on. */
 typedef struct plan {

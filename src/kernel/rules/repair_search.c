@@ -11,47 +11,47 @@
 #include "core/base/alloc.h"
 #include "kernel/rules/repair.h"
 
-#define WINDOW_STRETCH  4u /* the window may grow to so many times the look-ahead */
-#define WINDOW_CPUS     64u
-#define WINDOW_EACH     4u /* events of each CPU wanted in it */
 #define SEARCH_BACK     8u /* tape items that may still be changed */
 #define SEARCH_DEPTH    6u /* edits deep, about, that the expansions suffice for */
 #define SEARCH_CHILDREN 512u
-#define SEARCH_REFUSED  24u /* a rollout that is refused more often is given up */
 #define MOVE_REACH      5u  /* places an event may be moved */
 #define RETYPES         3u  /* kept per break */
 #define PULL_REACH      64u /* input events looked at for one to pull forward */
 #define PULLS           2u
-#define TAKEN_MAX       4u
 #define INSERT_WAYS     6u
 #define INSERT_DEPTH    4u
 #define BISECTIONS      10u
 
 /* Credit below which the search is narrowed, or not made at all. */
 #define CREDIT_FULL 20000
+/* One search may spend a share of the credit, and a little more. */
+#define CREDIT_SHARE     16
+#define CREDIT_LEAST     4000
+#define NARROW_LOOKAHEAD 12u
+#define NARROW_BEAM      2u
 
 /* What an edit costs. All count as one; the small differences break ties: keep rather than
  * drop, move rather than invent. */
 static const double edit_cost[STN_EDIT_COUNT] = {
-    [STN_EDIT_INSERT] = 0.8,  [STN_EDIT_DELETE] = 1.1,    [STN_EDIT_RETYPE] = 0.9,
+    [STN_EDIT_INSERT] = 0.8,  [STN_EDIT_DELETE] = STN_DELETE_COST, [STN_EDIT_RETYPE] = 0.9,
     [STN_EDIT_RETIME] = 0.88, [STN_EDIT_REASSIGN] = 0.85,
 };
-#define REFUSED_COST  1.1
-#define PULL_COST     1.15 /* more than an insertion: it leaves a gap where it is taken */
-#define SCORE_MARGIN  3.0  /* children worse than the best by more are not kept */
-#define REPEATED_COST 0.3
-#define DOUBLE_COST   0.7 /* of deleting what has just been there at the same time */
+#define PULL_COST    1.15 /* more than an insertion: it leaves a gap where it is taken */
+#define SCORE_MARGIN 3.0  /* children worse than the best by more are not kept */
+#define DOUBLE_COST  0.7  /* of deleting what has just been there at the same time */
 /* An exit made an entry is rarely the truth, and leaves a debt behind the window. */
 #define TURN_COST 0.8
 /* So is a change to something else altogether. */
 #define FAMILY_COST 0.5
 /* A frame that an edit opened and that is still open at the window's end wants another. */
 #define DEBT_COST 1.0
+/* A settled way that costs no more is a single edit: no need to look for another cause. */
+#define ORDINARY_SCORE 1.2
+#define CAUSE_ROUND    2u
 
 typedef struct node {
-    size_t taken[TAKEN_MAX]; /* [taken_count] input events pulled forward, at or behind next */
-    uint32_t taken_count;
-    stn_item *items; /* [count] from the base on */
+    stn_pulled pulled; /* at or behind next */
+    stn_item *items;   /* [count] from the base on */
     size_t count;
     size_t next;     /* input event that is refused behind them, or the window's end */
     uint32_t broken; /* by it; STN_NO_ID at the end */
@@ -63,56 +63,20 @@ typedef struct search {
     stn_repairer *r;
     size_t base, begin, end; /* tape index; input indices */
     uint32_t beam, expansions;
+    int64_t floor;   /* credit at which it ends */
     stn_arena arena; /* items of nodes */
     node *children;  /* [SEARCH_CHILDREN] found and not expanded */
     size_t child_count;
     double best_score; /* of all found so far */
+    bool best_settled; /* the best one would end the search: only better ones still matter */
     /* of the node being expanded */
     size_t tail; /* tape index where its items end */
     size_t next;
     uint32_t broken;
-    size_t taken[TAKEN_MAX + 1];
-    uint32_t taken_count;
+    stn_pulled pulled;
     uint32_t ways; /* insertions found */
     double cost;
 } search;
-
-static stn_event clamped(const stn_repairer *r, size_t index) {
-    stn_event event = r->in->events[index];
-    uint64_t time = stn_tape_time(r);
-    event.time_ns = event.time_ns < time ? time : event.time_ns;
-    return event;
-}
-
-static uint32_t edit_of_time(const stn_repairer *r, const stn_event *event, size_t index) {
-    return event->time_ns == r->in->events[index].time_ns ? STN_EDIT_NONE : STN_EDIT_RETIME;
-}
-
-/* Emit input event @p index as it is; what is done with, and a mark that is to be filled, are
- * left out. */
-static bool emit_input(stn_repairer *r, size_t index, uint32_t *broken) {
-    if (stn_is_taken(r, index) || (r->fill_lost && r->in->events[index].type == STN_TYPE_LOST)) {
-        return true;
-    }
-    stn_event event = clamped(r, index);
-    return stn_tape_emit(r, &event, edit_of_time(r, &event, index), STN_NO_ID, broken);
-}
-
-static bool is_pulled(const search *s, size_t index) {
-    for (uint32_t i = 0; i < s->taken_count; i++) {
-        if (s->taken[i] == index) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool put_item(stn_repairer *r, const stn_item *item) {
-    if (item->edit == STN_EDIT_DELETE) {
-        return stn_tape_delete(r, &item->event, item->rule);
-    }
-    return stn_tape_emit(r, &item->event, item->edit, item->rule, NULL);
-}
 
 static stn_item *copy_items(search *s, size_t from, size_t to) {
     stn_item *items = stn_arena_alloc(&s->arena, (to - from + 1) * sizeof *items);
@@ -127,7 +91,7 @@ static stn_item *copy_items(search *s, size_t from, size_t to) {
 static void restore(search *s, const node *n) {
     stn_tape_rewind(s->r, s->base);
     for (size_t i = 0; i < n->count; i++) {
-        if (!put_item(s->r, &n->items[i])) {
+        if (!stn_put_item(s->r, &n->items[i])) {
             return; /* only if out of memory: the checker is deterministic */
         }
     }
@@ -138,7 +102,8 @@ static double debts(const search *s, size_t count) {
     double debt = 0;
     for (size_t i = s->base; i < count; i++) {
         const stn_item *item = &s->r->tape[i];
-        if (item->edit == STN_EDIT_INSERT || item->edit == STN_EDIT_RETYPE) {
+        if (item->edit == STN_EDIT_INSERT || item->edit == STN_EDIT_RESTORE ||
+            item->edit == STN_EDIT_RETYPE) {
             debt += stn_frame_open(s->r, &item->event) ? DEBT_COST : 0;
         }
     }
@@ -146,69 +111,43 @@ static double debts(const search *s, size_t count) {
 }
 
 static double score_limit(const search *s) {
-    return s->child_count ? s->best_score + SCORE_MARGIN : 1e9;
+    return !s->child_count ? 1e9 : s->best_settled ? s->best_score : s->best_score + SCORE_MARGIN;
 }
 
-/* What a rollout found refused: each rule on each CPU counts in full once, then little, since
- * one edit will mend what has one cause. */
-typedef struct tally {
-    uint32_t rules[SEARCH_REFUSED];
-    uint16_t cpus[SEARCH_REFUSED];
-    uint32_t causes, refused;
-    double cost;
-} tally;
+/* May an edit that costs at least @p least still be chosen? */
+static bool is_worth(const search *s, double least) {
+    return s->cost + least <= score_limit(s);
+}
 
-static void tally_add(tally *t, uint32_t rule, uint16_t cpu) {
-    t->refused++;
-    for (uint32_t i = 0; i < t->causes; i++) {
-        if (t->rules[i] == rule && t->cpus[i] == cpu) {
-            t->cost += REPEATED_COST;
-            return;
-        }
-    }
-    t->rules[t->causes] = rule;
-    t->cpus[t->causes++] = cpu;
-    t->cost += REFUSED_COST;
+/* Good enough to stop: clean, or what is refused is few and far, so another break. */
+static bool is_settled(const search *s, const node *n) {
+    size_t far = (s->end - s->begin) / 4;
+    return n->broken == STN_NO_ID || (n->refused <= 2 && n->next >= s->begin + far + 2);
 }
 
 /* The tape holds a child that cost @p cost and goes on with input event @p next. */
 static void add_child(search *s, double cost, size_t next) {
     stn_repairer *r = s->r;
-    node child = {.count = r->tape_count, .next = s->end, .broken = STN_NO_ID, .cost = cost};
-    tally seen = {.cost = 0};
+    node child = {.cost = cost};
     double limit = score_limit(s);
-    size_t edited = r->tape_count, i = next;
-    for (; i < s->end && !r->failed && seen.refused < SEARCH_REFUSED; i++) {
-        uint32_t broken;
-        if (is_pulled(s, i) || emit_input(r, i, &broken)) {
-            continue;
-        }
-        if (!seen.refused) {
-            child.count = r->tape_count;
-            child.next = i;
-            child.broken = broken;
-        }
-        tally_add(&seen, broken, r->in->events[i].cpu);
-        if (cost + seen.cost > limit) {
-            break;
-        }
-    }
-    child.refused = seen.refused;
-    /* A rollout that was given up would have gone on like this. */
-    double whole = i > next ? (double)(s->end - next) / (double)(i - next) : 1;
-    child.score = cost + seen.cost * whole;
-    if (!child.refused) {
-        child.count = r->tape_count;
-    }
+    size_t edited = r->tape_count;
+    stn_rollout out;
+    stn_roll_out(r, &s->pulled, next, s->end, limit - cost, &out);
+    child.count = out.count;
+    child.next = out.next;
+    child.broken = out.broken;
+    child.refused = out.refused;
+    child.score = cost + out.cost;
     child.score += debts(s, edited);
     if (child.score <= limit && s->child_count < SEARCH_CHILDREN) {
         child.items = copy_items(s, s->base, child.count);
         child.count -= s->base;
-        child.taken_count = s->taken_count;
-        memcpy(child.taken, s->taken, s->taken_count * sizeof *s->taken);
+        child.pulled = s->pulled;
         if (child.items) {
-            s->best_score =
-                s->child_count && s->best_score < child.score ? s->best_score : child.score;
+            if (!s->child_count || child.score < s->best_score) {
+                s->best_score = child.score;
+                s->best_settled = is_settled(s, &child);
+            }
             s->children[s->child_count++] = child;
         }
     }
@@ -231,7 +170,7 @@ static bool is_double(const search *s, const stn_event *event) {
 }
 
 static void child_delete(search *s) {
-    stn_event event = clamped(s->r, s->next);
+    stn_event event = stn_input_clamped(s->r, s->next);
     double cost = is_double(s, &event) ? DOUBLE_COST : edit_cost[STN_EDIT_DELETE];
     if (stn_tape_delete(s->r, &event, s->broken)) {
         add_child(s, s->cost + cost, s->next + 1);
@@ -252,8 +191,11 @@ static bool child_insert(void *user) {
 }
 
 static void children_insert(search *s) {
-    stn_event event = clamped(s->r, s->next);
-    uint32_t edit = edit_of_time(s->r, &event, s->next);
+    stn_event event = stn_input_clamped(s->r, s->next);
+    uint32_t edit = stn_edit_of_time(s->r, &event, s->next);
+    if (!is_worth(s, edit_cost[STN_EDIT_INSERT])) {
+        return;
+    }
     s->ways = 0;
     stn_plan_insert(s->r, &event, edit, s->broken, INSERT_DEPTH, child_insert, s);
     stn_tape_rewind(s->r, s->tail);
@@ -261,7 +203,7 @@ static void children_insert(search *s) {
 
 /* One changed event in the place of the refused one. */
 static bool child_change(search *s, const stn_event *event, uint32_t edit) {
-    if (!stn_tape_emit(s->r, event, edit, s->broken, NULL)) {
+    if (!is_worth(s, edit_cost[edit]) || !stn_tape_emit(s->r, event, edit, s->broken, NULL)) {
         return false;
     }
     add_child(s, s->cost + edit_cost[edit], s->next + 1);
@@ -270,7 +212,7 @@ static bool child_change(search *s, const stn_event *event, uint32_t edit) {
 
 static void children_reassign(search *s) {
     stn_repairer *r = s->r;
-    stn_event event = clamped(r, s->next), made;
+    stn_event event = stn_input_clamped(r, s->next), made;
     int32_t running = stn_checker_running(r->checker, event.cpu);
     uint16_t cpu = stn_cpu_of(r, event.tid);
     if (running != STN_NO_TID && running != event.tid) {
@@ -292,7 +234,8 @@ static void children_reassign(search *s) {
 
 /* One changed event, with what else then has to be set. */
 static bool child_fitted(search *s, const stn_event *event, uint32_t edit, double cost) {
-    if (!stn_emit_fitted(s->r, event, edit, s->broken, NULL)) {
+    if (!is_worth(s, edit_cost[edit] + cost) ||
+        !stn_emit_fitted(s->r, event, edit, s->broken, NULL)) {
         return false;
     }
     add_child(s, s->cost + edit_cost[edit] + cost, s->next + 1);
@@ -301,7 +244,7 @@ static bool child_fitted(search *s, const stn_event *event, uint32_t edit, doubl
 
 /* The refused event with the values that the rules want. */
 static void child_solve(search *s) {
-    stn_event event = clamped(s->r, s->next);
+    stn_event event = stn_input_clamped(s->r, s->next);
     child_fitted(s, &event, STN_EDIT_RETYPE, 0);
 }
 
@@ -347,7 +290,7 @@ static double unlikely_cost(const stn_repairer *r, uint32_t from, uint32_t to) {
 
 static void children_retype(search *s) {
     stn_repairer *r = s->r;
-    stn_event event = clamped(r, s->next), made;
+    stn_event event = stn_input_clamped(r, s->next), made;
     const stn_type_list *movers = &r->movers[s->broken];
     uint32_t kept = 0;
     for (uint32_t t = 0; t < movers->count && kept < RETYPES; t++) {
@@ -362,16 +305,17 @@ static void children_retype(search *s) {
 /* Let the refused event wait until 1 … MOVE_REACH later ones have passed. */
 static void children_defer(search *s) {
     stn_repairer *r = s->r;
-    for (uint32_t k = 1; k <= MOVE_REACH && s->next + k < s->end; k++) {
+    for (uint32_t k = 1;
+         k <= MOVE_REACH && s->next + k < s->end && is_worth(s, edit_cost[STN_EDIT_RETIME]); k++) {
         bool whole = true;
         for (uint32_t i = 1; whole && i <= k; i++) {
-            whole = is_pulled(s, s->next + i) || emit_input(r, s->next + i, NULL);
+            whole = stn_is_pulled(&s->pulled, s->next + i) || stn_emit_input(r, s->next + i, NULL);
         }
         if (!whole) {
             stn_tape_rewind(r, s->tail);
             return;
         }
-        stn_event event = clamped(r, s->next);
+        stn_event event = stn_input_clamped(r, s->next);
         if (stn_tape_emit(r, &event, STN_EDIT_RETIME, s->broken, NULL)) {
             add_child(s, s->cost + edit_cost[STN_EDIT_RETIME], s->next + k + 1);
         }
@@ -404,22 +348,23 @@ static bool same_key(const search *s, const stn_event *event, const stn_event *g
 /* What the refused event needs may stand too late: pull it forward. */
 static void children_pull(search *s) {
     stn_repairer *r = s->r;
-    stn_event goal = clamped(r, s->next);
-    uint32_t edit = edit_of_time(r, &goal, s->next), found = 0;
+    stn_event goal = stn_input_clamped(r, s->next);
+    uint32_t edit = stn_edit_of_time(r, &goal, s->next), found = 0;
+    size_t far = s->next + PULL_REACH < s->end ? s->next + PULL_REACH : s->end;
     for (size_t i = s->next + 1;
-         i < s->end && i < s->next + PULL_REACH && found < PULLS && s->taken_count < TAKEN_MAX;
+         i < far && found < PULLS && s->pulled.count < STN_PULLED_MAX && is_worth(s, PULL_COST);
          i++) {
         stn_event event = r->in->events[i];
-        if (event.type == STN_TYPE_LOST || is_pulled(s, i) || stn_is_taken(r, i) ||
+        if (event.type == STN_TYPE_LOST || stn_is_pulled(&s->pulled, i) || stn_is_taken(r, i) ||
             !same_key(s, &event, &goal)) {
             continue;
         }
         event.time_ns = goal.time_ns;
         if (stn_tape_emit(r, &event, STN_EDIT_RETIME, s->broken, NULL) &&
             stn_tape_emit(r, &goal, edit, s->broken, NULL)) {
-            s->taken[s->taken_count++] = i;
+            s->pulled.at[s->pulled.count++] = i;
             add_child(s, s->cost + PULL_COST, s->next + 1);
-            s->taken_count--;
+            s->pulled.count--;
             found++;
         }
         stn_tape_rewind(r, s->tail);
@@ -430,7 +375,7 @@ static void children_pull(search *s) {
 static bool put_items(search *s, const stn_item *items, size_t count, size_t without) {
     for (size_t i = 0; i < count; i++) {
         bool put = i == without ? stn_tape_delete(s->r, &items[i].event, s->broken)
-                                : put_item(s->r, &items[i]);
+                                : stn_put_item(s->r, &items[i]);
         if (!put) {
             return false;
         }
@@ -438,43 +383,49 @@ static bool put_items(search *s, const stn_item *items, size_t count, size_t wit
     return true;
 }
 
-static bool touches(const stn_repairer *r, const stn_event *event, uint32_t rule) {
-    uint32_t count;
-    const stn_binding *bindings = stn_rules_bindings(r->rules, event->type, &count);
-    for (uint32_t b = 0; b < count; b++) {
-        if (bindings[b].rule == rule) {
-            return true;
-        }
-    }
-    return false;
+/* The tape again as it was when @p items [count], its last ones, had been copied. */
+static void put_back(search *s, const stn_item *items, size_t count) {
+    stn_tape_rewind(s->r, s->tail - count);
+    (void)put_items(s, items, count, count);
 }
 
-/* Change what came before: let the refused event overtake, or take an earlier one out. */
+/* Let the refused event overtake @p items [count], the last ones of the tape. */
+static void child_overtake(search *s, const stn_item *items, size_t count) {
+    stn_event event = s->r->in->events[s->next];
+    event.time_ns = items->event.time_ns;
+    stn_tape_rewind(s->r, s->tail - count);
+    if (stn_tape_emit(s->r, &event, STN_EDIT_RETIME, s->broken, NULL) &&
+        put_items(s, items, count, count)) {
+        /* s->tail is no longer on the tape: add_child() must not rewind to it */
+        add_child(s, s->cost + edit_cost[STN_EDIT_RETIME], s->next + 1);
+    }
+    put_back(s, items, count);
+}
+
+/* Take out the first of @p items [count], the last ones of the tape. */
+static void child_without(search *s, const stn_item *items, size_t count) {
+    stn_tape_rewind(s->r, s->tail - count);
+    if (put_items(s, items, count, 0) && stn_emit_input(s->r, s->next, NULL)) {
+        add_child(s, s->cost + edit_cost[STN_EDIT_DELETE], s->next + 1);
+    }
+    put_back(s, items, count);
+}
+
+/* Change what came before. */
 static void children_back(search *s) {
-    stn_repairer *r = s->r;
     size_t reach = s->tail - s->base;
-    stn_item *items = copy_items(s, s->base, s->tail);
-    node whole = {.items = items, .count = reach};
-    for (size_t k = 1; items && k <= reach && !r->failed; k++) {
+    const stn_item *items = copy_items(s, s->base, s->tail);
+    for (size_t k = 1; items && k <= reach && !s->r->failed; k++) {
         const stn_item *moved = &items[reach - k];
-        if (k <= MOVE_REACH && moved->edit == STN_EDIT_NONE) {
-            stn_event event = r->in->events[s->next];
-            stn_tape_rewind(r, s->tail - k);
-            event.time_ns = moved->event.time_ns;
-            if (stn_tape_emit(r, &event, STN_EDIT_RETIME, s->broken, NULL) &&
-                put_items(s, moved, k, k)) {
-                /* s->tail is no longer on the tape: add_child() must not rewind to it */
-                add_child(s, s->cost + edit_cost[STN_EDIT_RETIME], s->next + 1);
-            }
-            restore(s, &whole);
+        if (moved->edit != STN_EDIT_NONE) {
+            continue;
         }
-        if (moved->edit == STN_EDIT_NONE && moved->event.type != STN_TYPE_LOST &&
-            touches(r, &moved->event, s->broken)) {
-            stn_tape_rewind(r, s->tail - k);
-            if (put_items(s, moved, k, 0) && emit_input(r, s->next, NULL)) {
-                add_child(s, s->cost + edit_cost[STN_EDIT_DELETE], s->next + 1);
-            }
-            restore(s, &whole);
+        if (k <= MOVE_REACH && is_worth(s, edit_cost[STN_EDIT_RETIME])) {
+            child_overtake(s, moved, k);
+        }
+        if (moved->event.type != STN_TYPE_LOST && is_worth(s, edit_cost[STN_EDIT_DELETE]) &&
+            stn_moves(s->r, moved->event.type, s->broken)) {
+            child_without(s, moved, k);
         }
     }
 }
@@ -482,10 +433,11 @@ static void children_back(search *s) {
 /* Another time between the neighbours: the nearest that is accepted. */
 static void child_retime(search *s, uint64_t extreme) {
     stn_repairer *r = s->r;
-    stn_event event = clamped(r, s->next);
+    stn_event event = stn_input_clamped(r, s->next);
     uint64_t refused = event.time_ns, good = extreme;
     event.time_ns = extreme;
-    if (extreme == refused || !stn_tape_emit(r, &event, STN_EDIT_RETIME, s->broken, NULL)) {
+    if (extreme == refused || !is_worth(s, edit_cost[STN_EDIT_RETIME]) ||
+        !stn_tape_emit(r, &event, STN_EDIT_RETIME, s->broken, NULL)) {
         return;
     }
     stn_tape_rewind(r, s->tail);
@@ -505,7 +457,7 @@ static void child_retime(search *s, uint64_t extreme) {
 static void children_retime(search *s) {
     child_retime(s, stn_tape_time(s->r));
     if (s->next + 1 < s->end) {
-        child_retime(s, clamped(s->r, s->next + 1).time_ns);
+        child_retime(s, stn_input_clamped(s->r, s->next + 1).time_ns);
     }
 }
 
@@ -515,17 +467,18 @@ static void expand(search *s, const node *n) {
     s->next = n->next;
     s->broken = n->broken;
     s->cost = n->cost;
-    s->taken_count = n->taken_count;
-    memcpy(s->taken, n->taken, n->taken_count * sizeof *n->taken);
+    s->pulled = n->pulled;
+    /* What costs least to look at first: the better the best, the sooner the others are given up.
+     */
     child_delete(s);
     children_reassign(s);
     child_solve(s);
-    children_insert(s);
     children_defer(s);
-    children_pull(s);
-    children_retype(s);
     children_retime(s);
     children_back(s);
+    children_insert(s);
+    children_pull(s);
+    children_retype(s);
 }
 
 /* ---- levels --------------------------------------------------------------- */
@@ -541,30 +494,33 @@ static int node_order(const void *left, const void *right) {
     return (a->items > b->items) - (a->items < b->items);
 }
 
-/* Good enough to stop: clean, or what is refused is few and far, so another break. */
-static bool is_settled(const search *s, const node *n) {
-    size_t far = (s->end - s->begin) / 4;
-    return n->broken == STN_NO_ID || (n->refused <= 2 && n->next >= s->begin + far + 2);
-}
-
 /* Best first, with no more than the beam's width kept: after each expansion the open nodes
- * are ordered and the worst dropped. Ends when the best of all is settled. */
+ * are ordered and the worst dropped. Ends when the best of all is settled, or what the search may
+ * spend is gone. If no single edit mends it, the cause may be one long past.
+ * @return STN_OK; STN_END if a cause was taken out, which is on the tape; STN_ENOMEM */
 static stn_status search_run(search *s, const node *root, node *best) {
     node now = *root;
-    bool found = false;
     for (uint32_t round = 0; round < s->expansions; round++) {
         expand(s, &now);
         if (s->r->failed || !s->child_count) {
-            return s->r->failed || !found ? STN_ENOMEM : STN_OK;
+            return s->r->failed || !round ? STN_ENOMEM : STN_OK;
         }
         qsort(s->children, s->child_count, sizeof *s->children, node_order);
         s->child_count = s->child_count < s->beam ? s->child_count : s->beam;
-        if (!found || s->children[0].score < best->score) {
+        if (!round || s->children[0].score < best->score) {
             *best = s->children[0];
-            found = true;
         }
         now = s->children[0];
-        if (is_settled(s, &now) || s->r->credit <= 0) {
+        bool settled = is_settled(s, &now);
+        settled |= s->r->failed || s->r->credit <= s->floor;
+        if ((round == CAUSE_ROUND || (settled && round < CAUSE_ROUND)) &&
+            best->score > ORDINARY_SCORE) {
+            restore(s, root);
+            if (stn_repair_cause(s->r, root->broken, s->end, best->score)) {
+                return STN_END;
+            }
+        }
+        if (settled) {
             break;
         }
         memmove(s->children, s->children + 1, --s->child_count * sizeof *s->children);
@@ -572,35 +528,18 @@ static stn_status search_run(search *s, const node *root, node *best) {
     return STN_OK;
 }
 
-/* The window holds @p lookahead events, and some of every CPU that is not idle for long: an
- * edit may show only on a CPU that is quiet at the moment. */
-static size_t window_end(const stn_repairer *r, uint32_t lookahead) {
-    size_t end = r->next + 1, far = r->next + (size_t)lookahead * WINDOW_STRETCH;
-    uint32_t seen[WINDOW_CPUS] = {0},
-             cpus = r->cpu_count < WINDOW_CPUS ? r->cpu_count : WINDOW_CPUS;
-    uint32_t waiting = cpus;
-    while (end < r->in->count && end < far && (end < r->next + lookahead || waiting)) {
-        const stn_event *event = &r->in->events[end];
-        waiting -= event->cpu < cpus && ++seen[event->cpu] == WINDOW_EACH;
-        end++;
+static void accept(search *s, const node *best) {
+    restore(s, best);
+    for (uint32_t i = 0; i < best->pulled.count; i++) {
+        stn_take(s->r, best->pulled.at[i]);
     }
-    return end;
-}
-
-uint32_t stn_count_refused(stn_repairer *r, size_t next, uint32_t most) {
-    size_t tail = r->tape_count, end = window_end(r, r->lookahead);
-    uint32_t refused = 0;
-    for (size_t i = next; i < end && refused < most && !r->failed; i++) {
-        refused += !emit_input(r, i, NULL);
-    }
-    stn_tape_rewind(r, tail);
-    return refused;
+    s->r->next = best->next;
 }
 
 stn_status stn_repair_search(stn_repairer *r, uint32_t rule) {
     bool full = r->credit > CREDIT_FULL;
     if (r->credit <= 0) {
-        stn_event event = clamped(r, r->next++);
+        stn_event event = stn_input_clamped(r, r->next++);
         return stn_tape_delete(r, &event, rule) ? STN_OK : STN_ENOMEM;
     }
     size_t back = r->tape_count < SEARCH_BACK ? r->tape_count : SEARCH_BACK;
@@ -608,23 +547,19 @@ stn_status stn_repair_search(stn_repairer *r, uint32_t rule) {
         .r = r,
         .base = r->tape_count - back,
         .begin = r->next,
-        .end = window_end(r, full ? r->lookahead : 12),
-        .beam = full ? r->beam : 2,
-        .expansions = full ? SEARCH_DEPTH * r->beam / 2 : 2,
+        .end = stn_window_end(r, full ? r->lookahead : NARROW_LOOKAHEAD),
+        .beam = full ? r->beam : NARROW_BEAM,
+        .expansions = full ? SEARCH_DEPTH * r->beam / 2 : NARROW_BEAM,
+        .floor = r->credit - r->credit / CREDIT_SHARE - CREDIT_LEAST,
         .children = stn_malloc(SEARCH_CHILDREN * sizeof *s.children),
     };
     node root = {.count = back, .next = r->next, .broken = rule}, best = {0};
     root.items = s.children ? copy_items(&s, s.base, r->tape_count) : NULL;
     stn_status status = root.items ? search_run(&s, &root, &best) : STN_ENOMEM;
     if (!status) {
-        restore(&s, &best);
-        for (uint32_t i = 0; i < best.taken_count; i++) {
-            stn_take(r, best.taken[i]);
-        }
-        r->next = best.next;
-        status = r->failed ? STN_ENOMEM : STN_OK;
+        accept(&s, &best);
     }
     stn_free(s.children);
     stn_arena_fini(&s.arena);
-    return status;
+    return r->failed || (status && status != STN_END) ? STN_ENOMEM : STN_OK;
 }

@@ -62,7 +62,7 @@ static uint64_t old_time(const stn_table *table) {
 }
 
 /* Before a table grows: give back what says nothing, then, past the bound, what is old. */
-void stn_checker_make_room(stn_checker *checker, uint64_t now) {
+static void make_room(stn_checker *checker, uint64_t now) {
     for (size_t i = 0; i < checker->table_count; i++) {
         stn_table *table = &checker->tables[i];
         if (table->free_head || table->slot_count < table->sweep_at) {
@@ -80,4 +80,24 @@ void stn_checker_make_room(stn_checker *checker, uint64_t now) {
             table->sweep_at = table->slot_count + table->slot_count / 2;
         }
     }
+}
+
+void stn_checker_tidy(stn_checker *checker) {
+    checker->created = false;
+    make_room(checker, checker->now);
+}
+
+void stn_checker_renumber(stn_checker *checker) {
+    for (size_t i = 0; i < checker->table_count; i++) {
+        const stn_table *table = &checker->tables[i];
+        for (uint32_t at = 0; at < table->slot_count; at++) {
+            stn_slot *slot = stn_table_at(table, at);
+            for (uint32_t c = 0; c < table->cell_count; c++) {
+                bool now = STN_CELL_EPOCH(slot->cells[c].word) == checker->epoch;
+                slot->cells[c].word &= ~UINT64_C(0xffff0000);
+                slot->cells[c].word |= now ? UINT64_C(1) << 16 : 0;
+            }
+        }
+    }
+    checker->epoch = 1;
 }
