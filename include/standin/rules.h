@@ -84,6 +84,10 @@ void stn_checker_reset(stn_checker *checker);
 stn_status stn_checker_step(stn_checker *checker, const stn_event *event, uint32_t *violations,
                             stn_err *err) STN_MUST_USE;
 
+/** Are the steps to come counted: in the statistics, among the violations kept, and in what
+ *  stn_checker_step() says? The state moves all the same. They are after new and reset. */
+void stn_checker_count(stn_checker *checker, bool on);
+
 /** Advance only if no rule is broken.
  *  @param[out] broken index of the first broken rule, STN_NO_ID if none; may be NULL
  *  @return STN_OK (advanced), STN_ECHECK (state as before, @p broken set), STN_ENOMEM */

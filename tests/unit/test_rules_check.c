@@ -165,6 +165,26 @@ static void violations_are_told(void **state) {
 }
 
 /* An address of the kernel is told as the trace shows it; an error number stays a number. */
+/* What is not counted moves the state all the same. */
+static void silent_steps_are_evidence(void **state) {
+    (void)state;
+    bench b;
+    bench_open(&b, "standin-rules 1\nrule r\nkey thread\npair a b\n");
+    assert_int_equal(step(&b, "1 0 5 a"), 0);
+    stn_checker_count(b.checker, false);
+    assert_int_equal(step(&b, "2 0 5 a"), 0); /* broken, not counted */
+    assert_int_equal(step(&b, "3 0 5 b"), 0);
+    stn_checker_count(b.checker, true);
+    assert_int_equal(stn_checker_stats(b.checker)[0].violations, 0);
+    assert_int_equal(stn_checker_stats(b.checker)[0].checked, 0);
+    assert_int_equal(step(&b, "4 0 5 b"), 1); /* it knows of the silent one before */
+    assert_int_equal(stn_checker_stats(b.checker)[0].checked, 1);
+    uint32_t kept = 0;
+    assert_int_equal(stn_checker_violations(b.checker, &kept)[0].time_ns, 4000);
+    assert_int_equal(kept, 1);
+    bench_close(&b);
+}
+
 static void addresses_are_told_in_hexadecimal(void **state) {
     (void)state;
     bench b;
@@ -331,6 +351,7 @@ int main(void) {
         cmocka_unit_test(unseen_keys_are_fresh_after_the_warm_up),
         cmocka_unit_test(a_loss_makes_all_unknown),
         cmocka_unit_test(violations_are_told),
+        cmocka_unit_test(silent_steps_are_evidence),
         cmocka_unit_test(addresses_are_told_in_hexadecimal),
         cmocka_unit_test(trying_changes_nothing_when_it_fails),
         cmocka_unit_test(keys_and_live_instances),

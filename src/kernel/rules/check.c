@@ -147,6 +147,14 @@ static void keep_violation(stn_checker *checker, const stn_touch *touch, const s
                         sizeof violation->text);
 }
 
+static void count_violation(stn_checker *checker, const stn_touch *touch, const stn_plan_row *tried,
+                            uint32_t state, const stn_cell *cell, const stn_event *event) {
+    checker->broken++;
+    keep_violation(checker, touch, tried, state, cell, event);
+    stn_checker_log(checker, &checker->stats[touch->rule].violations);
+    checker->stats[touch->rule].violations++;
+}
+
 /* A cell not seen in this epoch starts from its rule's state, with empty registers. */
 static void refresh(stn_checker *checker, const stn_touch *touch, stn_cell *cell) {
     int64_t empty = touch->owner->framed ? 0 : STN_NO_VALUE;
@@ -188,7 +196,7 @@ static stn_status step_touch(stn_checker *checker, const stn_touch *touch, stn_t
     }
     bool broken = !row && state;
     row = row ? row : first;
-    if (state && !row->free) {
+    if (state && !row->free && !checker->silent) {
         stn_checker_log(checker, &checker->stats[touch->rule].checked);
         checker->stats[touch->rule].checked++;
     }
@@ -196,13 +204,13 @@ static stn_status step_touch(stn_checker *checker, const stn_touch *touch, stn_t
         if (checker->first_broken == STN_NO_ID) {
             checker->first_broken = touch->rule;
         }
-        checker->broken++;
         if (trying) {
+            checker->broken++;
             return STN_ECHECK;
         }
-        keep_violation(checker, touch, first, state, cell, event);
-        stn_checker_log(checker, &checker->stats[touch->rule].violations);
-        checker->stats[touch->rule].violations++;
+        if (!checker->silent) {
+            count_violation(checker, touch, first, state, cell, event);
+        }
     }
     return apply(checker, touch, row, slot, cell, state, broken);
 }

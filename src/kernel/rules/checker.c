@@ -13,6 +13,7 @@ static void start(stn_checker *checker) {
     checker->begun = 0;
     checker->log_count = 0;
     checker->marking = false;
+    checker->silent = false;
     checker->violation_count = 0;
     for (size_t i = 0; i < checker->running_count; i++) {
         checker->running[i] = (uint64_t)STN_NO_VALUE;
@@ -134,6 +135,10 @@ const stn_plan *stn_checker_plan(stn_checker *checker, uint32_t type) {
     }
     checker->plans[type] = stn_rules_plan(checker->rules, type);
     return checker->plans[type];
+}
+
+void stn_checker_count(stn_checker *checker, bool on) {
+    checker->silent = !on;
 }
 
 const stn_rule_stats *stn_checker_stats(const stn_checker *checker) {

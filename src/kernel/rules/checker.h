@@ -103,6 +103,7 @@ struct stn_checker {
     stn_log_entry *log;
     size_t log_count, log_capacity;
     bool marking;
+    bool silent;     /**< steps are not counted */
     bool created;    /**< a slot was added: perhaps there are dead ones */
     uint64_t broken; /**< violations met so far, undone or not */
     stn_violation *violations;

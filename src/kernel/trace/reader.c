@@ -1,12 +1,12 @@
-/* Opening a trace of any format, filtering, counting. The formats only decode. */
+/* Opening a trace of any format, counting. The formats only decode. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "core/base/alloc.h"
 #include "core/data/instream.h"
 #include "kernel/trace/format.h"
+#include "kernel/trace/sieve.h"
 
 #define PROBE_SIZE ((size_t)65536)
 
@@ -14,21 +14,14 @@ struct stn_reader {
     const stn_format *format;
     void *self;
     stn_catalog *catalog;
-    const stn_filter *filter;
+    stn_sieve *sieve; /* NULL: all pass */
     stn_trace_meta meta;
     char *path;
-    uint64_t first_ns;
-    bool started;
     /* The first event is read when opening: only then do some formats know clock and host. */
     bool has_ahead;
     stn_event ahead;
     stn_status ahead_status;
     stn_err ahead_err;
-    /* What the event and comm patterns say of a type or name: 0 not asked, 1 no, 2 yes. */
-    unsigned char *type_passes;
-    size_t type_capacity;
-    unsigned char *comm_passes;
-    size_t comm_capacity;
 };
 
 /* ---- choosing the format --------------------------------------------- */
@@ -111,9 +104,11 @@ stn_status stn_reader_open(stn_reader **out, const char *path, const char *forma
     }
     reader->path = path_copy;
     reader->catalog = catalog;
-    reader->filter = filter;
-    stn_status status =
-        format ? named_format(format, &reader->format, err) : recognise(path, &reader->format, err);
+    stn_status status = filter ? stn_sieve_new(&reader->sieve, filter, catalog, err) : STN_OK;
+    if (!status) {
+        status = format ? named_format(format, &reader->format, err)
+                        : recognise(path, &reader->format, err);
+    }
     if (!status) {
         memcpy(reader->meta.format, reader->format->info.name,
                strlen(reader->format->info.name) + 1);
@@ -130,99 +125,6 @@ stn_status stn_reader_open(stn_reader **out, const char *path, const char *forma
         reader->format->read->next(reader->self, &reader->ahead, &reader->ahead_err);
     *out = reader;
     return STN_OK;
-}
-
-/* ---- filtering ------------------------------------------------------- */
-
-static bool matches_any(const char *const *patterns, uint32_t count, const char *text) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (fnmatch(patterns[i], text, 0) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Room for answer number @p id, new answers "not asked". */
-static stn_status answers_reserve(unsigned char **answers, size_t *capacity, size_t id) {
-    size_t before = *capacity;
-    stn_status status = stn_grow(answers, capacity, id + 1, 1);
-    if (!status && *capacity > before) {
-        memset(*answers + before, 0, *capacity - before);
-    }
-    return status;
-}
-
-static stn_status type_passes(stn_reader *reader, uint32_t id, bool *passes) {
-    if (answers_reserve(&reader->type_passes, &reader->type_capacity, id)) {
-        return STN_ENOMEM;
-    }
-    if (!reader->type_passes[id]) {
-        const stn_filter *filter = reader->filter;
-        const stn_type *type = stn_catalog_type_at(reader->catalog, id);
-        bool yes = matches_any(filter->events, filter->event_count, type->name) ||
-                   matches_any(filter->events, filter->event_count, type->original);
-        reader->type_passes[id] = yes ? 2 : 1;
-    }
-    *passes = reader->type_passes[id] == 2;
-    return STN_OK;
-}
-
-static stn_status comm_passes(stn_reader *reader, uint32_t id, bool *passes) {
-    *passes = false;
-    if (id == STN_NO_ID) {
-        return STN_OK;
-    }
-    if (answers_reserve(&reader->comm_passes, &reader->comm_capacity, id)) {
-        return STN_ENOMEM;
-    }
-    if (!reader->comm_passes[id]) {
-        const stn_filter *filter = reader->filter;
-        const char *comm = stn_catalog_text(reader->catalog, id);
-        reader->comm_passes[id] = matches_any(filter->comms, filter->comm_count, comm) ? 2 : 1;
-    }
-    *passes = reader->comm_passes[id] == 2;
-    return STN_OK;
-}
-
-static bool cpu_passes(const stn_filter *filter, uint16_t cpu) {
-    for (uint32_t i = 0; i < filter->cpu_count; i++) {
-        if (filter->cpus[i] == cpu) {
-            return true;
-        }
-    }
-    return filter->cpu_count == 0;
-}
-
-static bool tid_passes(const stn_filter *filter, int32_t tid) {
-    for (uint32_t i = 0; i < filter->tid_count; i++) {
-        if (filter->tids[i] == tid) {
-            return true;
-        }
-    }
-    return filter->tid_count == 0;
-}
-
-/* A lost mark passes unless it lies outside the time range or on another CPU: what is
- * left of a trace is still not whole. */
-static stn_status event_passes(stn_reader *reader, const stn_event *event, bool *passes) {
-    const stn_filter *filter = reader->filter;
-    uint64_t time_ns = event->time_ns - reader->first_ns;
-    *passes = time_ns >= filter->begin_ns && (!filter->end_ns || time_ns < filter->end_ns) &&
-              (cpu_passes(filter, event->cpu) ||
-               (event->type == STN_TYPE_LOST && event->cpu == STN_NO_CPU));
-    if (!*passes || event->type == STN_TYPE_LOST) {
-        return STN_OK;
-    }
-    *passes = tid_passes(filter, event->tid);
-    stn_status status = STN_OK;
-    if (*passes && filter->comm_count) {
-        status = comm_passes(reader, event->comm, passes);
-    }
-    if (!status && *passes && filter->event_count) {
-        status = type_passes(reader, event->type, passes);
-    }
-    return status;
 }
 
 /* ---- reading --------------------------------------------------------- */
@@ -262,15 +164,9 @@ static stn_status reader_step(stn_reader *reader, stn_event *event, bool *passes
     if (status) {
         return status == STN_END ? status : stn_err_prepend(err, status, "%s", reader->path);
     }
-    if (!reader->started) {
-        reader->started = true;
-        reader->first_ns = event->time_ns;
-    }
     *passes = true;
-    if (reader->filter && event_passes(reader, event, passes)) {
-        return stn_err_set(err, STN_ENOMEM, "%s: out of memory for a filter", reader->path);
-    }
-    return STN_OK;
+    status = reader->sieve ? stn_sieve_passes(reader->sieve, event, passes, err) : STN_OK;
+    return status ? stn_err_prepend(err, status, "%s", reader->path) : STN_OK;
 }
 
 stn_status stn_reader_next(stn_reader *reader, stn_event *event, stn_err *err) {
@@ -296,8 +192,7 @@ void stn_reader_close(stn_reader *reader) {
     if (reader->self) {
         reader->format->read->close(reader->self);
     }
-    stn_free(reader->type_passes);
-    stn_free(reader->comm_passes);
+    stn_sieve_free(reader->sieve);
     stn_free(reader->path);
     stn_free(reader);
 }
