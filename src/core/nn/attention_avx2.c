@@ -9,7 +9,8 @@
  * Where a group has few queries for its keys, as in sampling, packing would cost more than it
  * saves: scores then come out as vectors over queries, straight from the keys where they are.
  *
- * Threads split heads and, forwards, queries: no two of them write the same column of a row. */
+ * Threads split queries forwards and heads backwards: no two of them write the same column of a
+ * row. */
 #include "core/nn/attention_avx2.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
@@ -25,6 +26,10 @@
 #define K_STRIDE (K_PACK + 16)
 #define MAX_HEAD 128
 #define FEW      8 /* queries of a vector */
+#define SLACK    8 /* keys that are masked for a tile: at most one in so many */
+
+#define LOWEST (-1e30f) /* where a running maximum begins */
+#define UNSEEN (-2e30f)
 
 /* Multiplications of an attention that are worth a float of STN_SMALL. */
 #define WORK_SHARE 64
@@ -191,6 +196,7 @@ typedef struct tile_scratch {
     float q[Q_GROUP * MAX_HEAD], o[Q_GROUP * MAX_HEAD]; /* o is dq on the way back */
     float dout[Q_GROUP * MAX_HEAD];
     float high[Q_GROUP], sum[Q_GROUP], delta[Q_GROUP];
+    uint32_t low[2][Q_GROUP], end[2][Q_GROUP]; /* keys that each query sees of each range */
     group g;
 } tile_scratch;
 
@@ -258,39 +264,85 @@ static void add_rows(size_t rows, size_t d, const float *from, float scale, floa
     }
 }
 
-/* One product: queries of a slice against the keys of a pack that they see. */
+/* Which keys each query of the group sees. */
+static void group_ranges(tile_scratch *s) {
+    for (uint32_t n = 0; n < s->g.count; n++) {
+        const slice *slice = &s->g.slice[n];
+        const stn_nn_span *span = slice->span;
+        for (uint32_t i = 0; i < slice->rows; i++) {
+            for (int r = 0; r < 2; r++) {
+                s->low[r][slice->at + i] = span->k_begin[r];
+                s->end[r][slice->at + i] = span->k_end[r];
+            }
+            size_t seen = (size_t)span->causal_shift + (slice->first + i - span->q_begin) + 1;
+            if (span->causal && span->k_begin[0] + seen < span->k_end[0]) {
+                s->end[0][slice->at + i] = (uint32_t)(span->k_begin[0] + seen);
+            }
+        }
+    }
+}
+
+/* One product: consecutive queries against the keys that some of them see. */
 typedef struct tile {
     size_t at, rows;   /* rows of the group */
-    size_t key, count; /* columns of the pack */
-    size_t seen;       /* causal: keys of these that the first query sees */
-    bool causal;
+    size_t low, count; /* keys */
 } tile;
 
-/* Up to @p most queries of @p s from @p from on against keys pack .. pack+size of range @p r; no
- * keys in it if none are seen. */
-static tile tile_of(const slice *s, uint32_t from, uint32_t most, int r, size_t pack, size_t size) {
-    const stn_nn_span *span = s->span;
-    tile t = {.at = s->at + from, .rows = s->rows - from < most ? s->rows - from : most};
-    size_t begin = span->k_begin[r] > pack ? span->k_begin[r] : pack, end = span->k_end[r];
-    end = end < pack + size ? end : pack + size;
-    if (span->causal && r == 0) {
-        size_t first =
-            span->k_begin[0] + (s->first + from - span->q_begin) + span->causal_shift + 1;
-        end = end < first + t.rows - 1 ? end : first + t.rows - 1; /* what the last query sees */
-        t.causal = begin < end && first < end;
-        t.seen = first > begin ? first - begin : 0;
+/* Up to @p most queries from @p at on that see nearly the same keys of range @p r: two or three
+ * blocks in one product are worth the keys that are masked for it. */
+static tile tile_at(const tile_scratch *s, size_t at, size_t most, int r) {
+    tile t = {.at = at};
+    size_t low = 0, end = 0, widest = 0;
+    for (; at + t.rows < s->g.rows && t.rows < most; t.rows++) {
+        size_t l = s->low[r][at + t.rows], e = s->end[r][at + t.rows];
+        size_t wide = e > l && e - l > widest ? e - l : widest;
+        if (e > l && end > low) {
+            l = l < low ? l : low;
+            e = e > end ? e : end;
+            if (e - l > wide + wide / SLACK) {
+                break;
+            }
+        }
+        if (e > l) {
+            low = l;
+            end = e;
+        }
+        widest = wide;
     }
-    t.key = begin - pack;
-    t.count = begin < end ? end - begin : 0;
+    t.low = low;
+    t.count = end - low;
     return t;
 }
 
-/* Scores of keys that a query may not see, and of the padding, become those of no weight. */
-static void mask_scores(const tile *t, size_t padded, float *p) {
+/* Of @p t the keys that lie in pack .. pack+size. */
+static tile tile_clip(tile t, size_t pack, size_t size) {
+    size_t low = t.low > pack ? t.low : pack, end = t.low + t.count;
+    end = end < pack + size ? end : pack + size;
+    t.low = low;
+    t.count = low < end ? end - low : 0;
+    return t;
+}
+
+/* Keys that query @p i of the tile sees, as columns of it. */
+static void tile_seen(const tile_scratch *s, const tile *t, size_t i, int r, size_t *from,
+                      size_t *to) {
+    size_t low = s->low[r][t->at + i], end = s->end[r][t->at + i], last = t->low + t->count;
+    *from = low > t->low ? (low < last ? low - t->low : t->count) : 0;
+    *to = end > t->low ? (end < last ? end - t->low : t->count) : 0;
+    *to = *to > *from ? *to : *from;
+}
+
+/* Scores of keys that a query may not see, and of the padding, become those of no weight: further
+ * down than any sum begins, so that a query that sees none of the tile keeps what it has. */
+static void mask_scores(const tile_scratch *s, const tile *t, int r, size_t padded, float *p) {
     for (size_t i = 0; i < t->rows; i++) {
-        size_t seen = t->causal && t->seen + i < t->count ? t->seen + i : t->count;
-        for (size_t j = seen; j < padded; j++) {
-            p[i * K_STRIDE + j] = -1e30f;
+        size_t from, to;
+        tile_seen(s, t, i, r, &from, &to);
+        for (size_t j = 0; j < from; j++) {
+            p[i * K_STRIDE + j] = UNSEEN;
+        }
+        for (size_t j = to; j < padded; j++) {
+            p[i * K_STRIDE + j] = UNSEEN;
         }
     }
 }
@@ -331,18 +383,17 @@ static void softmax_step(tile_scratch *s, const tile *t, size_t padded, size_t d
 }
 
 static void forward_pack(tile_scratch *s, size_t d, int r, size_t pack, size_t size) {
-    for (uint32_t n = 0; n < s->g.count; n++) {
-        for (uint32_t from = 0; from < s->g.slice[n].rows; from += Q_TILE) {
-            const tile t = tile_of(&s->g.slice[n], from, Q_TILE, r, pack, size);
-            if (t.count) {
-                size_t padded = round_up_8(t.count);
-                tile_product(t.rows, padded, d, s->q + t.at * d, d, 1, s->kt + t.key, K_STRIDE,
-                             false, s->p, K_STRIDE);
-                mask_scores(&t, padded, s->p);
-                softmax_step(s, &t, padded, d);
-                tile_product(t.rows, d, t.count, s->p, K_STRIDE, 1, s->v + t.key * d, d, true,
-                             s->o + t.at * d, d);
-            }
+    for (size_t at = 0; at < s->g.rows;) {
+        const tile whole = tile_at(s, at, Q_TILE, r), t = tile_clip(whole, pack, size);
+        at += t.rows;
+        if (t.count) {
+            size_t padded = round_up_8(t.count), key = t.low - pack;
+            tile_product(t.rows, padded, d, s->q + t.at * d, d, 1, s->kt + key, K_STRIDE, false,
+                         s->p, K_STRIDE);
+            mask_scores(s, &t, r, padded, s->p);
+            softmax_step(s, &t, padded, d);
+            tile_product(t.rows, d, t.count, s->p, K_STRIDE, 1, s->v + key * d, d, true,
+                         s->o + t.at * d, d);
         }
     }
 }
@@ -380,8 +431,8 @@ static void few_scores(size_t count, size_t d, const float *qt, const float *k, 
 }
 
 /* Queries t->at … of the group against keys where they lie: softmax_step() with a lane a query. */
-static void few_tile(tile_scratch *s, const tile *t, size_t d, const float *k, const float *v,
-                     size_t stride) {
+static void few_tile(tile_scratch *s, const tile *t, int r, size_t d, const float *k,
+                     const float *v, size_t stride) {
     float qt[MAX_HEAD * FEW] = {0};
     for (size_t i = 0; i < t->rows; i++) {
         for (size_t j = 0; j < d; j++) {
@@ -389,13 +440,18 @@ static void few_tile(tile_scratch *s, const tile *t, size_t d, const float *k, c
         }
     }
     few_scores(t->count, d, qt, k, stride, s->p);
-    for (size_t i = 0; t->causal && i < t->rows; i++) {
-        for (size_t j = t->seen + i; j < t->count; j++) {
-            s->p[j * FEW + i] = -1e30f;
+    for (size_t i = 0; i < t->rows; i++) {
+        size_t from, to;
+        tile_seen(s, t, i, r, &from, &to);
+        for (size_t j = 0; j < from; j++) {
+            s->p[j * FEW + i] = UNSEEN;
+        }
+        for (size_t j = to; j < t->count; j++) {
+            s->p[j * FEW + i] = UNSEEN;
         }
     }
     float *highs = s->high + t->at, *sums = s->sum + t->at;
-    stn_v8 before = stn_v8_all(-1e30f), total = stn_v8_all(0), sum = stn_v8_all(0);
+    stn_v8 before = stn_v8_all(LOWEST), total = stn_v8_all(0), sum = stn_v8_all(0);
     memcpy(&before, highs, t->rows * sizeof *highs);
     memcpy(&total, sums, t->rows * sizeof *sums);
     stn_v8 high = before;
@@ -421,19 +477,15 @@ static void few_tile(tile_scratch *s, const tile *t, size_t d, const float *k, c
 }
 
 static void few_group(const stn_nn_attention *a, tile_scratch *s, const views *w) {
-    for (uint32_t n = 0; n < s->g.count; n++) {
-        const slice *slice = &s->g.slice[n];
-        for (uint32_t from = 0; from < slice->rows; from += FEW) {
-            for (int r = 0; r < 2; r++) {
-                const stn_nn_span *span = slice->span;
-                for (size_t k = span->k_begin[r]; k < span->k_end[r]; k += K_PACK) {
-                    const tile t = tile_of(slice, from, FEW, r, k, K_PACK);
-                    if (t.count) {
-                        few_tile(s, &t, a->head_size, w->k + k * a->stride, w->v + k * a->stride,
-                                 a->stride);
-                    }
-                }
+    for (int r = 0; r < 2; r++) {
+        for (size_t at = 0; at < s->g.rows;) {
+            const tile whole = tile_at(s, at, FEW, r);
+            for (size_t k = whole.low; k < whole.low + whole.count; k += K_PACK) {
+                const tile t = tile_clip(whole, k, K_PACK);
+                few_tile(s, &t, r, a->head_size, w->k + k * a->stride, w->v + k * a->stride,
+                         a->stride);
             }
+            at += whole.rows;
         }
     }
 }
@@ -466,7 +518,7 @@ static void forward_group(const stn_nn_attention *a, tile_scratch *s, const view
                   1 / sqrtf((float)d), s->q + slice->at * d);
     }
     for (size_t i = 0; i < s->g.rows; i++) {
-        s->high[i] = -1e30f;
+        s->high[i] = LOWEST;
         s->sum[i] = 0;
     }
     size_t keys = s->g.k_end[0] - s->g.k_begin[0] + s->g.k_end[1] - s->g.k_begin[1];
@@ -486,34 +538,30 @@ static void forward_group(const stn_nn_attention *a, tile_scratch *s, const view
     forward_finish(a, s, out, lse);
 }
 
-/* Head @p h of the queries that @p c walks over. */
-static void forward_part(const stn_nn_attention *a, const views *all, size_t h, cursor c,
+/* Queries from .. to-1 of all. Head after head of a group: the heads of a row lie side by side, and
+ * what one head loads brings the next one's along. */
+static void forward_part(const stn_nn_attention *a, const views *all, size_t from, size_t to,
                          float *out, float *lse) {
-    size_t at = h * a->head_size;
-    const views w = {.q = all->q + at, .k = all->k + at, .v = all->v + at};
+    cursor c = cursor_at(a, from, to);
     while (group_next(a, &c, &scratch.g)) {
-        forward_group(a, &scratch, &w, out + at, lse + h * a->rows);
+        group_ranges(&scratch);
+        for (size_t h = 0; h < a->heads; h++) {
+            size_t at = h * a->head_size;
+            const views w = {.q = all->q + at, .k = all->k + at, .v = all->v + at};
+            forward_group(a, &scratch, &w, out + at, lse + h * a->rows);
+        }
     }
 }
 
 void stn_nn_attention_avx2(const stn_nn_attention *a, const float *q, const float *k,
                            const float *v, float *out, float *lse) {
     size_t pairs, queries = query_count(a, &pairs);
-    size_t work = 2 * pairs * a->heads * a->head_size / WORK_SHARE;
-    size_t parts = work > STN_SMALL ? (size_t)omp_get_max_threads() : 1;
     const views w = {.q = q, .k = k, .v = v};
-    if (parts == 1) {
-        for (size_t h = 0; h < a->heads; h++) {
-            forward_part(a, &w, h, cursor_at(a, 0, queries), out, lse);
-        }
-        return;
-    }
-#pragma omp parallel for schedule(static, 1)
-    for (size_t task = 0; task < parts * a->heads; task++) {
-        size_t part = task / a->heads;
-        cursor c = cursor_at(a, queries * part / parts, queries * (part + 1) / parts);
-        forward_part(a, &w, task % a->heads, c, out, lse);
-    }
+    size_t work = 2 * pairs * a->heads * a->head_size / WORK_SHARE;
+    /* Four parts a thread: where spans are causal, later queries have more to do. */
+    size_t parts = work > STN_SMALL ? 4 * (size_t)omp_get_max_threads() : 1;
+    STN_EACH(work, parts,
+             forward_part(a, &w, queries * each / parts, queries * (each + 1) / parts, out, lse));
 }
 
 /* ---- backward ------------------------------------------------------------ */
@@ -532,26 +580,22 @@ static void backward_scores(tile_scratch *s, const tile *t, size_t padded) {
 }
 
 static void backward_pack(tile_scratch *s, size_t d, int r, size_t pack, size_t size) {
-    for (uint32_t n = 0; n < s->g.count; n++) {
-        for (uint32_t from = 0; from < s->g.slice[n].rows; from += Q_TILE) {
-            const tile t = tile_of(&s->g.slice[n], from, Q_TILE, r, pack, size);
-            size_t padded = round_up_8(t.count);
-            const float *q = s->q + t.at * d, *dout = s->dout + t.at * d;
-            if (!t.count) {
-                continue;
-            }
-            tile_product(t.rows, padded, d, q, d, 1, s->kt + t.key, K_STRIDE, false, s->p,
-                         K_STRIDE);
-            mask_scores(&t, padded, s->p);
-            tile_product(t.rows, padded, d, dout, d, 1, s->vt + t.key, K_STRIDE, false, s->dp,
-                         K_STRIDE);
-            backward_scores(s, &t, padded);
-            tile_product(t.rows, d, t.count, s->dp, K_STRIDE, 1, s->k + t.key * d, d, true,
-                         s->o + t.at * d, d);
-            tile_product(t.count, d, t.rows, s->dp, 1, K_STRIDE, q, d, true, s->dk + t.key * d, d);
-            tile_product(t.count, d, t.rows, s->p, 1, K_STRIDE, dout, d, true, s->dv + t.key * d,
-                         d);
+    for (size_t at = 0; at < s->g.rows;) {
+        const tile whole = tile_at(s, at, Q_TILE, r), t = tile_clip(whole, pack, size);
+        size_t padded = round_up_8(t.count), key = t.low - pack;
+        const float *q = s->q + t.at * d, *dout = s->dout + t.at * d;
+        at += t.rows;
+        if (!t.count) {
+            continue;
         }
+        tile_product(t.rows, padded, d, q, d, 1, s->kt + key, K_STRIDE, false, s->p, K_STRIDE);
+        mask_scores(s, &t, r, padded, s->p);
+        tile_product(t.rows, padded, d, dout, d, 1, s->vt + key, K_STRIDE, false, s->dp, K_STRIDE);
+        backward_scores(s, &t, padded);
+        tile_product(t.rows, d, t.count, s->dp, K_STRIDE, 1, s->k + key * d, d, true,
+                     s->o + t.at * d, d);
+        tile_product(t.count, d, t.rows, s->dp, 1, K_STRIDE, q, d, true, s->dk + key * d, d);
+        tile_product(t.count, d, t.rows, s->p, 1, K_STRIDE, dout, d, true, s->dv + key * d, d);
     }
 }
 
@@ -600,13 +644,19 @@ static void backward_group(const stn_nn_attention *a, tile_scratch *s, const vie
     }
 }
 
-static void backward_head(const stn_nn_attention *a, const views *all, size_t h, cursor c) {
-    size_t at = h * a->head_size;
-    const views w = {
-        all->q + at,    all->k + at,  all->v + at,  all->out + at, all->lse + h * a->rows,
-        all->dout + at, all->dq + at, all->dk + at, all->dv + at};
+/* Heads from .. to-1 of all queries. */
+static void backward_heads(const stn_nn_attention *a, const views *all, size_t from, size_t to,
+                           size_t queries) {
+    cursor c = cursor_at(a, 0, queries);
     while (group_next(a, &c, &scratch.g)) {
-        backward_group(a, &scratch, &w);
+        group_ranges(&scratch);
+        for (size_t h = from; h < to; h++) {
+            size_t at = h * a->head_size;
+            const views w = {
+                all->q + at,    all->k + at,  all->v + at,  all->out + at, all->lse + h * a->rows,
+                all->dout + at, all->dq + at, all->dk + at, all->dv + at};
+            backward_group(a, &scratch, &w);
+        }
     }
 }
 
@@ -615,8 +665,11 @@ void stn_nn_attention_back_avx2(const stn_nn_attention *a, const float *q, const
                                 const float *dout, float *dq, float *dk, float *dv) {
     size_t pairs, queries = query_count(a, &pairs);
     const views all = {q, k, v, out, lse, dout, dq, dk, dv};
-    STN_EACH(4 * pairs * a->heads * a->head_size / WORK_SHARE, a->heads,
-             backward_head(a, &all, each, cursor_at(a, 0, queries)));
+    size_t work = 4 * pairs * a->heads * a->head_size / WORK_SHARE, heads = a->heads;
+    size_t parts = work > STN_SMALL ? (size_t)omp_get_max_threads() : 1;
+    parts = parts < heads ? parts : heads;
+    STN_EACH(work, parts,
+             backward_heads(a, &all, heads * each / parts, heads * (each + 1) / parts, queries));
 }
 
 #endif
