@@ -195,6 +195,58 @@ static void a_small_trace(void **state) {
     remove_trace(root, trace);
 }
 
+/* The metadata above with other events and the tracer @p named, or none. */
+static size_t other_metadata(char *out, size_t size, const char *named) {
+    const char *env = strstr(metadata, "env {");
+    const char *clock = strstr(metadata, "clock {");
+    const char *events = strstr(metadata, "event { id = 0");
+    return (size_t)snprintf(
+        out, size,
+        "%.*s%s%.*sevent { id = 0; name = \"sched_wakeup\"; fields := struct {\n"
+        "  string comm; int32_t %s; int32_t prio; }; };\n"
+        "event { id = 1; name = \"sys_exit\"; fields := struct { int32_t error_code; }; };\n"
+        "event { id = 2; name = \"sys_exit_group\"; fields := struct { int32_t error_code; }; };\n",
+        (int)(env - metadata), metadata, named, (int)(events - clock), clock,
+        strstr(named, "perf") ? "pid" : "tid");
+}
+
+/* Whose priorities are LTTng's is told by the tracer's name, else by how threads are called. */
+static void tracers_are_told_apart(void **state) {
+    static const struct {
+        const char *named, *prio;
+    } rows[] = {{"", "prio=120"},
+                {"env { tracer_name = \"lttng-modules\"; };\n", "prio=120"},
+                {"env { tracer_name = \"other\"; };\n", "prio=20"},
+                {"env { host = \"perf\"; };\n", "prio=20"}};
+    (void)state;
+    bytes stream = {.size = 0};
+    size_t at = packet_begin(&stream, 1000, 2000, 0, 2);
+    put(&stream, 0, 1);
+    put(&stream, 1000, 8);
+    put_text(&stream, "sh");
+    put(&stream, 12, 4);
+    put(&stream, 20, 4);
+    for (uint64_t id = 1; id <= 2; id++) {
+        put(&stream, id, 1);
+        put(&stream, 1000 + id, 8);
+        put(&stream, 0, 4);
+    }
+    packet_end(&stream, at);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char text[4096];
+        char root[64];
+        char trace[128];
+        shown out;
+        size_t size = other_metadata(text, sizeof text, rows[i].named);
+        make_trace(root, trace, text, size, &stream);
+        assert_int_equal(show_trace(&out, root, NULL), STN_END);
+        remove_trace(root, trace);
+        assert_non_null(strstr(out.text, rows[i].prio));
+        assert_non_null(strstr(out.text, " sys_enter_exit(sys_exit) "));
+        assert_non_null(strstr(out.text, " sys_enter_exit_group(sys_exit_group) "));
+    }
+}
+
 static void metadata_without_streams(void **state) {
     char root[64];
     char trace[128];
@@ -359,6 +411,7 @@ static void traces_of_others_are_whole(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_small_trace),
+        cmocka_unit_test(tracers_are_told_apart),
         cmocka_unit_test(metadata_without_streams),
         cmocka_unit_test(bad_metadata_is_named),
         cmocka_unit_test(a_folder_without_metadata_is_none),

@@ -254,6 +254,19 @@ static const char *joined(const char *a, const char *b, char *buffer, size_t siz
     return buffer;
 }
 
+/* LTTng before 2.6: sys_read is the entry of read; its exits carry no name. What begins like
+ * ftrace's names of entries and exits is such an entry if that is a system call's whole name:
+ * exit_group is one, and there is none called group. @return what is entered, or NULL */
+static const char *old_entry(const char *name) {
+    const char *rest = after_prefix(name, "sys_");
+    if (!rest || !*rest) {
+        return NULL;
+    }
+    bool enters = after_prefix(rest, "enter") != NULL;
+    bool exits = strcmp(rest, "exit") == 0 || after_prefix(rest, "exit_");
+    return (!enters && !exits) || (rest[4] && stn_syscall_number(rest) >= 0) ? rest : NULL;
+}
+
 const char *stn_canon_event(const char *original, char *buffer, size_t size) {
     const char *name = after_group(original);
     for (size_t i = 0; i < COUNT(event_rows); i++) {
@@ -268,9 +281,8 @@ const char *stn_canon_event(const char *original, char *buffer, size_t size) {
             return joined(prefix_rows[i].canonical, rest, buffer, size);
         }
     }
-    /* LTTng before 2.6: sys_read is the entry of read; its exits carry no name. */
-    const char *rest = after_prefix(name, "sys_");
-    if (rest && *rest && !after_prefix(name, "sys_enter") && !after_prefix(name, "sys_exit_")) {
+    const char *rest = old_entry(name);
+    if (rest) {
         return joined("sys_enter_", rest, buffer, size);
     }
     return name;

@@ -202,11 +202,26 @@ static bool plan_section(stn_ctf_events *events, stn_ctf_class *known, int secti
     return true;
 }
 
+/* Written by LTTng's kernel tracer, or, where the trace does not name its tracer, as that one
+ * writes: it calls a thread's number tid where the kernel's own events call it pid. */
 static bool from_lttng(const bt_event *event) {
     const bt_value *name = bt_trace_borrow_environment_entry_value_by_name_const(
         bt_stream_borrow_trace_const(bt_event_borrow_stream_const(event)), "tracer_name");
-    return name && bt_value_is_string(name) &&
-           strcmp(bt_value_string_get(name), "lttng-modules") == 0;
+    if (name && bt_value_is_string(name)) {
+        return strcmp(bt_value_string_get(name), "lttng-modules") == 0;
+    }
+    const bt_field_class *payload =
+        bt_event_class_borrow_payload_field_class_const(bt_event_borrow_class_const(event));
+    return has_member(payload, "tid") || has_member(payload, "prev_tid");
+}
+
+/* "sys_exit" is any system call's exit, which returns something, or what LTTng before 2.6 called
+ * the entry of exit, which takes something. */
+static const char *class_canonical(const char *name, const bt_field_class *payload, char *buffer,
+                                   size_t size) {
+    const char *canonical = stn_canon_event(name, buffer, size);
+    bool entry = strcmp(name, "sys_exit") == 0 && !has_member(payload, "ret");
+    return entry ? "sys_enter_exit" : canonical;
 }
 
 static bool class_plan(stn_ctf_events *events, stn_ctf_class *known) {
@@ -225,7 +240,7 @@ static bool class_plan(stn_ctf_events *events, stn_ctf_class *known) {
                  (unsigned long long)bt_event_class_get_id(known->bt));
         name = number;
     }
-    const char *canonical = stn_canon_event(name, buffer, sizeof buffer);
+    const char *canonical = class_canonical(name, payload, buffer, sizeof buffer);
     known->type = stn_catalog_type(events->catalog, canonical, name);
     return known->type != STN_NO_ID && plan_section(events, known, PAYLOAD, payload, NULL) &&
            plan_section(events, known, OWN_CONTEXT,
