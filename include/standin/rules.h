@@ -80,7 +80,8 @@ void stn_checker_reset(stn_checker *checker);
 
 /** Advance over @p event, counting and keeping violations; a lost mark makes every
  *  key unknown again. @param[out] violations rules broken by this event; may be NULL
- *  @return STN_OK, STN_ENOMEM (state as before) */
+ *  @return STN_OK; STN_ENOMEM; STN_EUNSUPPORTED: the rules look at too many fields of the event's
+ *          type (state as before) */
 stn_status stn_checker_step(stn_checker *checker, const stn_event *event, uint32_t *violations,
                             stn_err *err) STN_MUST_USE;
 

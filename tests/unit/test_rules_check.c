@@ -1,4 +1,6 @@
 /* The pass over small rule sets: states, conditions, frames, warm-up, losses, memory. */
+#include <stdlib.h>
+
 #include "core/base/alloc.h"
 #include "rules_trace.h"
 
@@ -185,6 +187,68 @@ static void silent_steps_are_evidence(void **state) {
     bench_close(&b);
 }
 
+/* Rule text of @p count rules that each look at @p fields fields of events a. */
+static char *many_rules(unsigned count, unsigned fields) {
+    size_t size = 64 + (size_t)count * (64 + fields * 32);
+    char *text = malloc(size);
+    assert_non_null(text);
+    size_t used = (size_t)snprintf(text, size, "standin-rules 1\n");
+    for (unsigned i = 0; i < count; i++) {
+        used += (size_t)snprintf(text + used, size - used, "rule r%u\nkey thread\n", i);
+        for (unsigned f = 0; f < fields; f++) {
+            used += (size_t)snprintf(text + used, size - used, "value a f%u < 3\n",
+                                     (i * fields + f) % 130);
+        }
+    }
+    return text;
+}
+
+/* A plan has place for so many fields of one event type: which rule is too much is said. */
+static void too_many_fields_are_told(void **state) {
+    (void)state;
+    bench b;
+    char *text = many_rules(13, 10);
+    bench_open(&b, text);
+    free(text);
+    assert_int_equal(step(&b, "1 0 5 b"), 0);
+    line_event line;
+    stn_err err = {0};
+    const stn_event *event = line_read(&line, "2 0 5 a f0=1", b.catalog);
+    assert_int_equal(stn_checker_step(b.checker, event, NULL, &err), STN_EUNSUPPORTED);
+    assert_string_equal(err.text, "rule r12 (line 146): with it the rules look at more than 122 "
+                                  "fields of a; check fewer rules at a time");
+    assert_int_equal(step(&b, "3 0 5 b"), 0);
+    bench_close(&b);
+}
+
+/* Memory for what an event type means grows with the rules, not with their square (which
+ * would be 20 GB here). */
+static void many_rules_may_look_at_one_event(void **state) {
+    (void)state;
+    bench b;
+    char *text = many_rules(20000, 1);
+    text[strlen(text) - 1] = '\0';
+    for (char *at = text; (at = strstr(at, "value a f")) != NULL; at += 9) {
+        for (char *digit = at + 9; *digit >= '0' && *digit <= '9'; digit++) {
+            *digit = '1'; /* f1, f11, f111: three fields */
+        }
+    }
+    bench_open(&b, text);
+    free(text);
+    assert_int_equal(step(&b, "1 0 5 a f1=1 f11=2 f111=2"), 0);
+    assert_true(step(&b, "2 0 5 a f1=5 f11=2 f111=2") > 1000);
+    stn_rules *more;
+    stn_err err = {0};
+    static const char again[] = "standin-rules 1\nrule r7\nkey thread\nvalue a g < 3\n";
+    assert_int_equal(stn_rules_parse(&more, again, sizeof again - 1, "m", b.catalog, &err), STN_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(stn_rules_add(b.rules, more, &err), STN_EFORMAT);
+        assert_non_null(strstr(err.text, "rule r7 is there already"));
+    }
+    stn_rules_free(more);
+    bench_close(&b);
+}
+
 static void addresses_are_told_in_hexadecimal(void **state) {
     (void)state;
     bench b;
@@ -352,6 +416,8 @@ int main(void) {
         cmocka_unit_test(a_loss_makes_all_unknown),
         cmocka_unit_test(violations_are_told),
         cmocka_unit_test(silent_steps_are_evidence),
+        cmocka_unit_test(too_many_fields_are_told),
+        cmocka_unit_test(many_rules_may_look_at_one_event),
         cmocka_unit_test(addresses_are_told_in_hexadecimal),
         cmocka_unit_test(trying_changes_nothing_when_it_fails),
         cmocka_unit_test(keys_and_live_instances),

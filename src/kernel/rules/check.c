@@ -338,9 +338,8 @@ static stn_status step(stn_checker *checker, const stn_event *event, bool trying
 stn_status stn_checker_step(stn_checker *checker, const stn_event *event, uint32_t *violations,
                             stn_err *err) {
     uint64_t before = checker->broken;
-    stn_status status = step(checker, event, false);
-    if (status) {
-        return stn_err_set(err, status, "out of memory for the state of the rules");
+    if (step(checker, event, false)) {
+        return stn_rules_no_plan(checker->rules, err);
     }
     if (violations) {
         *violations = (uint32_t)(checker->broken - before);

@@ -127,7 +127,7 @@ static void say_key(out *o, const stn_checker *checker, const stn_touch *touch) 
             continue;
         }
         if (key->part_count) {
-            say(o, " of %s", checker->rules->domains[touch->owner->domain].name);
+            say(o, " of %s", checker->rules->domain_names.texts[touch->owner->domain]);
         }
         for (uint32_t i = 0; i < key->part_count; i++) {
             say(o, i ? "," : " ");

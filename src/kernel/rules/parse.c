@@ -405,14 +405,13 @@ static stn_status open_rule(stn_parser *parser) {
     if (status || (status = end_of_line(parser))) {
         return status;
     }
-    for (size_t i = 0; i < parser->rules->count; i++) {
-        if (!strcmp(parser->rules->rules[i]->info.name, name->text)) {
-            return stn_parser_fail(parser, "rule %s is there already", name->text);
-        }
-    }
     stn_rule *rule = stn_arena_alloc(&parser->rules->arena, sizeof *rule);
-    if (!rule) {
+    uint32_t id = stn_intern_add(&parser->rules->names, name->text, strlen(name->text));
+    if (!rule || id == STN_INTERN_NONE) {
         return stn_parser_nomem(parser);
+    }
+    if (id < parser->rules->count && !strcmp(parser->rules->rules[id]->info.name, name->text)) {
+        return stn_parser_fail(parser, "rule %s is there already", name->text);
     }
     *rule = (stn_rule){
         .info = {.name = name->text, .doc = "", .exceptions = "", .source = ""},
@@ -483,17 +482,31 @@ static stn_status read_all(stn_parser *parser, const char *text, size_t size) {
     return close_rule(parser);
 }
 
+/* Only the first @p count rules stay, and only their names are known. */
+static void take_back(stn_rules *rules, size_t count) {
+    while (rules->count > count) {
+        const stn_rule *rule = rules->rules[--rules->count];
+        rules->domains[rule->domain].cell_count--;
+    }
+    stn_intern_fini(&rules->names);
+    rules->names = (stn_intern){0};
+    for (size_t i = 0; i < count; i++) {
+        const char *name = rules->rules[i]->info.name;
+        /* Without memory for it, a later rule may bear the name again: that harms nothing. */
+        (void)!stn_intern_add(&rules->names, name, strlen(name));
+    }
+}
+
 stn_status stn_rules_parse_into(stn_rules *rules, const char *text, size_t size, const char *name,
                                 stn_err *err) {
     stn_parser parser = {.rules = rules, .name = name, .err = err};
     size_t before = rules->count;
     size_t needs_before = rules->need_count;
     stn_status status = read_all(&parser, text, size);
-    while (status && rules->count > before) {
-        stn_rule *rule = rules->rules[--rules->count];
-        rules->domains[rule->domain].cell_count--;
+    if (status) {
+        take_back(rules, before);
+        rules->need_count = needs_before;
     }
-    rules->need_count = status ? needs_before : rules->need_count;
     stn_tokens_fini(&parser.tokens);
     stn_free(parser.states);
     stn_free(parser.rows);

@@ -18,13 +18,14 @@ typedef struct planner {
     stn_rules *rules;
     stn_arena *arena;
     const stn_type *type;
+    const stn_rule *at; /* the rule at hand */
     stn_plan *plan;
     stn_plan_field fields[STN_VALUES_MAX];
     stn_plan_key *keys;
     size_t key_count, key_capacity;
     match *matches;
     size_t match_count, match_capacity;
-    bool failed; /* out of memory or of value places */
+    bool failed; /* out of memory or of value places: then rules->crowded_rule is set */
 } planner;
 
 /* ---- values ----------------------------------------------------------------- */
@@ -39,6 +40,8 @@ static uint16_t field_value(planner *p, const uint32_t *names, uint32_t count) {
     }
     if (STN_VALUE_FIELDS + i >= STN_VALUES_MAX) {
         p->failed = true;
+        p->rules->crowded_type = p->type->name_id;
+        p->rules->crowded_rule = p->at;
         return STN_VALUE_TIME;
     }
     p->fields[i].name_count = count;
@@ -207,6 +210,7 @@ static uint32_t key_in_order(planner *p, const stn_rule *rule, const stn_row *ro
 static void match_rule(planner *p, uint32_t rule_index) {
     const stn_rule *rule = p->rules->rules[rule_index];
     size_t first = p->match_count;
+    p->at = rule;
     for (uint32_t i = 0; i < rule->row_count; i++) {
         int found = row_match(&rule->rows[i], p->type->name);
         if (!found) {
@@ -235,42 +239,74 @@ static void match_rule(planner *p, uint32_t rule_index) {
 
 /* ---- touches -------------------------------------------------------------------- */
 
-static void plan_touch(planner *p, stn_touch *touch, uint32_t key, size_t first) {
-    const match *head = &p->matches[first];
-    stn_plan_row *rows = stn_arena_alloc(p->arena, (p->match_count - first) * sizeof *rows);
+/* @p at [count] are the matches of one rule with one key. */
+static void plan_touch(planner *p, stn_touch *touch, const uint32_t *at, uint32_t count) {
+    const match *head = &p->matches[at[0]];
+    p->at = head->rule;
+    stn_plan_row *rows = stn_arena_alloc(p->arena, count * sizeof *rows);
     if (!rows) {
         p->failed = true;
         return;
     }
-    *touch = (stn_touch){
-        .rule = head->rule_index, .cell = head->rule->cell, .owner = head->rule, .rows = rows};
-    for (size_t i = first; i < p->match_count && p->matches[i].rule == head->rule; i++) {
-        if (p->matches[i].key == key) {
-            plan_row(p, p->matches[i].row, &rows[touch->row_count++]);
-        }
+    *touch = (stn_touch){.rule = head->rule_index,
+                         .cell = head->rule->cell,
+                         .owner = head->rule,
+                         .rows = rows,
+                         .row_count = count};
+    for (uint32_t i = 0; i < count; i++) {
+        plan_row(p, p->matches[at[i]].row, &rows[i]);
     }
 }
 
-static void plan_touches(planner *p) {
-    stn_touch *touches = stn_arena_alloc(p->arena, p->match_count * sizeof *touches);
-    if (!touches) {
-        p->failed = true;
-        return;
+/* Indices of the matches by their keys, those of a key in order: @p out [match_count];
+ * @p begins [key_count + 1] where each key's begin. */
+static void sort_by_key(const planner *p, uint32_t *out, uint32_t *begins) {
+    for (size_t i = 0; i < p->match_count; i++) {
+        begins[p->matches[i].key + 1]++;
     }
+    for (size_t k = 0; k < p->key_count; k++) {
+        begins[k + 1] += begins[k];
+    }
+    for (size_t i = 0; i < p->match_count; i++) {
+        out[begins[p->matches[i].key]++] = (uint32_t)i;
+    }
+    memmove(begins + 1, begins, p->key_count * sizeof *begins);
+    begins[0] = 0;
+}
+
+static void touch_keys(planner *p, stn_touch *touches, const uint32_t *sorted,
+                       const uint32_t *begins) {
     uint32_t used = 0;
     for (uint32_t k = 0; k < p->key_count; k++) {
         p->keys[k].touch_first = used;
-        const stn_rule *last = NULL;
-        for (size_t i = 0; i < p->match_count && !p->failed; i++) {
-            if (p->matches[i].key == k && p->matches[i].rule != last) {
-                last = p->matches[i].rule;
-                plan_touch(p, &touches[used++], k, i);
+        uint32_t end = begins[k + 1];
+        for (uint32_t i = begins[k]; i < end && !p->failed;) {
+            const stn_rule *rule = p->matches[sorted[i]].rule;
+            uint32_t count = 1;
+            while (i + count < end && p->matches[sorted[i + count]].rule == rule) {
+                count++;
             }
+            plan_touch(p, &touches[used++], sorted + i, count);
+            i += count;
         }
         p->keys[k].touch_count = used - p->keys[k].touch_first;
     }
     p->plan->touches = touches;
     p->plan->touch_count = used;
+}
+
+static void plan_touches(planner *p) {
+    stn_touch *touches = stn_arena_alloc(p->arena, p->match_count * sizeof *touches);
+    uint32_t *sorted = stn_calloc(p->match_count, sizeof *sorted);
+    uint32_t *begins = stn_calloc(p->key_count + 1, sizeof *begins);
+    if (touches && sorted && begins) {
+        sort_by_key(p, sorted, begins);
+        touch_keys(p, touches, sorted, begins);
+    } else {
+        p->failed = true;
+    }
+    stn_free(sorted);
+    stn_free(begins);
 }
 
 static uint32_t part_name(const planner *p, uint16_t value) {
@@ -294,7 +330,9 @@ static uint32_t part_name(const planner *p, uint16_t value) {
 static void plan_bindings(planner *p) {
     stn_plan *plan = p->plan;
     stn_binding *out = stn_arena_alloc(p->arena, plan->touch_count * sizeof *out);
-    if (!out) {
+    uint32_t *seen = stn_calloc(p->rules->count, sizeof *seen); /* touches of each rule so far */
+    if (!out || !seen) {
+        stn_free(seen);
         p->failed = true;
         return;
     }
@@ -306,11 +344,10 @@ static void plan_bindings(planner *p) {
             for (uint32_t part = 0; part < key->part_count; part++) {
                 out[at].part[part] = part_name(p, key->parts[part]);
             }
-            for (uint32_t before = 0; before < at; before++) {
-                out[at].order += out[before].rule == out[at].rule;
-            }
+            out[at].order = seen[out[at].rule]++;
         }
     }
+    stn_free(seen);
     plan->bindings = out;
 }
 
@@ -434,7 +471,20 @@ const stn_plan *stn_rules_plan(const stn_rules *shared, uint32_t type) {
     return plan;
 }
 
+stn_status stn_rules_no_plan(const stn_rules *rules, stn_err *err) {
+    const stn_rule *rule = rules->crowded_rule;
+    if (!rule) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for the state of the rules");
+    }
+    return stn_err_set(err, STN_EUNSUPPORTED,
+                       "rule %s (line %u): with it the rules look at more than %d fields of %s; "
+                       "check fewer rules at a time",
+                       rule->info.name, rule->line, STN_VALUES_MAX - STN_VALUE_FIELDS,
+                       stn_catalog_text(rules->catalog, rules->crowded_type));
+}
+
 void stn_rules_forget_plans(stn_rules *rules) {
+    rules->crowded_rule = NULL;
     for (size_t i = 0; i < STN_PLAN_CHUNKS; i++) {
         stn_free(atomic_load(&rules->plans[i]));
         atomic_store(&rules->plans[i], NULL);

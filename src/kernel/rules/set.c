@@ -9,18 +9,15 @@
 #include "kernel/rules/builtin.h"
 
 uint32_t stn_rules_domain(stn_rules *rules, const char *name, uint32_t part_count) {
-    for (size_t i = 0; i < rules->domain_count; i++) {
-        if (!strcmp(rules->domains[i].name, name)) {
-            return (uint32_t)i;
-        }
-    }
-    const char *copy = stn_arena_text(&rules->arena, name, strlen(name));
-    if (!copy || stn_grow(&rules->domains, &rules->domain_capacity, rules->domain_count + 1,
-                          sizeof *rules->domains)) {
+    if (stn_grow(&rules->domains, &rules->domain_capacity, rules->domain_count + 1,
+                 sizeof *rules->domains)) {
         return UINT32_MAX;
     }
-    rules->domains[rules->domain_count] = (stn_domain){copy, part_count, 0};
-    return (uint32_t)rules->domain_count++;
+    uint32_t id = stn_intern_add(&rules->domain_names, name, strlen(name));
+    if (id == rules->domain_count) {
+        rules->domains[rules->domain_count++] = (stn_domain){part_count, 0};
+    }
+    return id;
 }
 
 stn_status stn_rules_new(stn_rules **out, stn_catalog *catalog, stn_err *err) {
@@ -64,6 +61,8 @@ void stn_rules_free(stn_rules *rules) {
     stn_free(rules->rules);
     stn_free(rules->domains);
     stn_free(rules->needs);
+    stn_intern_fini(&rules->names);
+    stn_intern_fini(&rules->domain_names);
     stn_free(rules);
 }
 

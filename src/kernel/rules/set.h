@@ -16,6 +16,7 @@
 #include <standin/rules.h>
 
 #include "core/base/arena.h"
+#include "core/base/intern.h"
 
 /* ---- values ----------------------------------------------------------- */
 
@@ -145,7 +146,6 @@ typedef struct stn_rule {
 
 /** Rules with the same kind of key share one table, so that a key is looked up once. */
 typedef struct stn_domain {
-    const char *name;
     uint32_t part_count;
     uint32_t cell_count;
 } stn_domain;
@@ -265,14 +265,22 @@ struct stn_rules {
     size_t domain_count, domain_capacity;
     stn_need *needs;
     size_t need_count, need_capacity;
+    stn_intern names;        /**< of rules; ids are indices of @c rules */
+    stn_intern domain_names; /**< ids are indices of @c domains */
+    /** The rule for which an event type's plan ran out of values, and the type; NULL: none did. */
+    const stn_rule *crowded_rule;
+    uint32_t crowded_type;
     /** Plans, made under the lock, read without it. */
     pthread_mutex_t lock;
     stn_arena plan_arena;
     _Atomic(stn_plan_slot *) plans[STN_PLAN_CHUNKS];
 };
 
-/** Plan of @p type, made if new; NULL if out of memory. Safe from several threads. */
+/** Plan of @p type, made if new; NULL if out of memory, or if the rules look at too many of its
+ *  fields. Safe from several threads. */
 const stn_plan *stn_rules_plan(const stn_rules *rules, uint32_t type);
+/** Why there was no plan. @return STN_ENOMEM; STN_EUNSUPPORTED: which rule wants too many fields */
+stn_status stn_rules_no_plan(const stn_rules *rules, stn_err *err);
 /** Forget all plans: rules were added. */
 void stn_rules_forget_plans(stn_rules *rules);
 /** A new rule set without rules. */
