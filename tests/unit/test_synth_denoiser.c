@@ -165,6 +165,32 @@ static void it_learns_a_cycle(void **state) {
     stn_denoiser_fini(&n);
 }
 
+/* A window of context only, or masked but not asked for: no loss, no gradient, nothing odd. */
+static void nothing_asked_costs_nothing(void **state) {
+    (void)state;
+    stn_err err = {0};
+    stn_denoiser n;
+    stn_denoiser_tape *t;
+    sample s;
+    make_sample(&s, 3);
+    assert_int_equal(stn_denoiser_init(&n, &small, true, 4, &err), STN_OK);
+    assert_int_equal(stn_denoiser_tape_new(&t, &err), STN_OK);
+    for (int round = 0; round < 2; round++) {
+        double loss[4] = {0};
+        for (uint32_t i = 0; i < LENGTH; i++) {
+            s.weight[i] = round ? -1.0f : 0.0f;
+        }
+        assert_int_equal(stn_denoiser_loss(&n, t, &s.window, true, 1, loss, &err), STN_OK);
+        assert_true(loss[0] == 0 && loss[2] == 0 && loss[3] == 0);
+        assert_true(n.kernels->norm2(n.params.count, n.params.gradient) == 0);
+    }
+    s.window.length = LENGTH - 1;
+    double loss[4] = {0};
+    assert_int_equal(stn_denoiser_loss(&n, t, &s.window, true, 1, loss, &err), STN_ERANGE);
+    stn_denoiser_tape_free(t);
+    stn_denoiser_fini(&n);
+}
+
 /* ---- training that is stopped, that is repeated -------------------------- */
 
 static const stn_nn_optimizer training = {.rate = 5e-3f,
@@ -300,6 +326,7 @@ int main(void) {
         cmocka_unit_test(the_way_back_is_the_derivative),
         cmocka_unit_test(a_block_sees_the_past_and_itself),
         cmocka_unit_test(it_learns_a_cycle),
+        cmocka_unit_test(nothing_asked_costs_nothing),
         cmocka_unit_test(a_resumed_training_has_the_same_curve),
         cmocka_unit_test(a_seed_and_a_thread_count_give_the_same_bits),
         cmocka_unit_test(impossible_shapes_are_refused),

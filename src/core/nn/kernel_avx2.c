@@ -14,15 +14,16 @@
 #include "core/nn/packed_avx2.h"
 #include "core/nn/simd_avx2.h"
 
-#define MAX_THREADS 64
+#define MAX_SHARES 64
 
-/* Columns of a sum over rows that each thread keeps for itself. */
+/* Columns of a sum over rows that each share keeps for itself. */
 #define STRIP 4096
 
-/* Threads for so many floats of work: a fixed number for a size, so that sums repeat. */
-static int team_size(size_t work) {
-    int threads = omp_get_max_threads() < MAX_THREADS ? omp_get_max_threads() : MAX_THREADS;
-    return work > STN_SMALL ? threads : 1;
+/* Shares that so many floats of work are summed in: a fixed number for a size and a number of
+ * threads, however many of those there are in the end, so that sums repeat. */
+static size_t share_count(size_t work) {
+    size_t threads = (size_t)omp_get_max_threads();
+    return work <= STN_SMALL ? 1 : threads < MAX_SHARES ? threads : MAX_SHARES;
 }
 
 /* oneDNN's products run on the same threads. */
@@ -35,8 +36,12 @@ static void avx_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha
     if (!m || !n) {
         return;
     }
-    dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)k, alpha,
-               a, (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    dnnl_status_t status =
+        dnnl_sgemm(ta ? 'T' : 'N', tb ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)k,
+                   alpha, a, (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    if (status != dnnl_success) { /* out of memory for its packs: slowly, then */
+        stn_nn_kernels_ref()->gemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+    }
 }
 
 static void norm_row(size_t d, const float *x, const float *gain, float *y, float *inv_rms,
@@ -70,7 +75,7 @@ typedef struct norm_views {
     float *dx;
 } norm_views;
 
-/* One row's dx; @p sums [STRIP] is this thread's share of the first columns of dgain. */
+/* One row's dx; @p sums [STRIP] is a share of the first columns of dgain. */
 static void norm_row_back(const norm_views *n, size_t r, float *sums) {
     size_t d = n->d, narrow = d < STRIP ? d : STRIP;
     const float *xr = n->x + r * d, *dyr = n->dy + r * d, *gain = n->gain;
@@ -91,7 +96,7 @@ static void norm_row_back(const norm_views *n, size_t r, float *sums) {
     }
 }
 
-/* Columns that no thread's sums have room for; networks are rarely as wide. */
+/* Columns that no share's sums have room for; networks are rarely as wide. */
 static void gain_back_wide(const norm_views *n, size_t rows, float *dgain) {
     for (size_t r = 0; r < rows; r++) {
         for (size_t i = STRIP; i < n->d; i++) {
@@ -100,25 +105,24 @@ static void gain_back_wide(const norm_views *n, size_t rows, float *dgain) {
     }
 }
 
-/* dgain is a sum over all rows: each thread sums its own rows, and these sums are added in the
- * order of the threads. */
+/* Share @p t of @p shares: its rows, and its sums over them. */
+static void norm_share_back(const norm_views *n, size_t rows, size_t t, size_t shares,
+                            float *sums) {
+    memset(sums, 0, (n->d < STRIP ? n->d : STRIP) * sizeof *sums);
+    for (size_t r = rows * t / shares; r < rows * (t + 1) / shares; r++) {
+        norm_row_back(n, r, sums);
+    }
+}
+
+/* dgain is a sum over all rows: each share sums its own rows, and these sums are added in order. */
 static void avx_rmsnorm_back(size_t rows, size_t d, const float *x, const float *gain,
                              const float *inv_rms, const float *dy, float *dx, float *dgain) {
-    static _Thread_local float partial[MAX_THREADS][STRIP];
+    static _Thread_local float partial[MAX_SHARES][STRIP];
     float(*sums)[STRIP] = partial; /* the caller's copy, shared by the team */
     const norm_views n = {d, x, gain, inv_rms, dy, dx};
-    size_t narrow = d < STRIP ? d : STRIP;
-    int threads = team_size(rows * d);
-#pragma omp parallel num_threads(threads)
-    {
-        float *mine = sums[omp_get_thread_num()];
-        memset(mine, 0, narrow * sizeof *mine);
-#pragma omp for schedule(static)
-        for (size_t r = 0; r < rows; r++) {
-            norm_row_back(&n, r, mine);
-        }
-    }
-    for (int t = 0; t < threads; t++) {
+    size_t narrow = d < STRIP ? d : STRIP, shares = share_count(rows * d);
+    STN_EACH(rows * d, shares, norm_share_back(&n, rows, each, shares, sums[each]));
+    for (size_t t = 0; t < shares; t++) {
         for (size_t i = 0; i < narrow; i++) {
             dgain[i] += sums[t][i];
         }
@@ -270,29 +274,43 @@ static double row_cross_entropy(size_t classes, const float *row, uint32_t targe
     return weight * ((double)high - wanted + log((double)sum));
 }
 
-static double avx_cross_entropy(size_t rows, size_t classes, const float *logits,
-                                const uint32_t *target, const float *weight, float *dlogits) {
-    double partial[MAX_THREADS] = {0};
-    int threads = team_size(rows * classes);
-#pragma omp parallel num_threads(threads)
-    {
-        double loss = 0;
-#pragma omp for schedule(static)
-        for (size_t r = 0; r < rows; r++) {
-            float *out = dlogits ? dlogits + r * classes : NULL;
-            if (weight[r] != 0) {
-                loss += row_cross_entropy(classes, logits + r * classes, target[r], weight[r], out);
-            } else if (out) {
-                memset(out, 0, classes * sizeof *out);
-            }
-        }
-        partial[omp_get_thread_num()] = loss;
-    }
+typedef struct entropy_views {
+    size_t rows, classes;
+    const float *logits;
+    const uint32_t *target;
+    const float *weight;
+    float *dlogits;
+} entropy_views;
+
+static double entropy_share(const entropy_views *e, size_t t, size_t shares) {
     double loss = 0;
-    for (int t = 0; t < threads; t++) {
-        loss += partial[t];
+    for (size_t r = e->rows * t / shares; r < e->rows * (t + 1) / shares; r++) {
+        float *out = e->dlogits ? e->dlogits + r * e->classes : NULL;
+        if (e->weight[r] != 0) {
+            loss += row_cross_entropy(e->classes, e->logits + r * e->classes, e->target[r],
+                                      e->weight[r], out);
+        } else if (out) {
+            memset(out, 0, e->classes * sizeof *out);
+        }
     }
     return loss;
+}
+
+static double sum_of(size_t count, const double *x) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += x[i];
+    }
+    return sum;
+}
+
+static double avx_cross_entropy(size_t rows, size_t classes, const float *logits,
+                                const uint32_t *target, const float *weight, float *dlogits) {
+    const entropy_views e = {rows, classes, logits, target, weight, dlogits};
+    double partial[MAX_SHARES];
+    size_t shares = share_count(rows * classes);
+    STN_EACH(rows * classes, shares, partial[each] = entropy_share(&e, each, shares));
+    return sum_of(shares, partial);
 }
 
 static void group_mean(size_t factor, size_t d, const float *x, float *y) {
@@ -358,19 +376,14 @@ static double norm2_of(size_t count, const float *x) {
     return sum;
 }
 
-/* Each thread sums an even share; the shares are added in the order of the threads. */
+/* Even shares, added in order. */
 static double avx_norm2(size_t count, const float *x) {
-    double partial[MAX_THREADS] = {0}, total = 0;
-    size_t threads = (size_t)team_size(count);
-#pragma omp parallel for schedule(static, 1) if (threads > 1)
-    for (size_t t = 0; t < threads; t++) {
-        size_t from = count * t / threads, to = count * (t + 1) / threads;
-        partial[t] = norm2_of(to - from, x + from);
-    }
-    for (size_t t = 0; t < threads; t++) {
-        total += partial[t];
-    }
-    return total;
+    double partial[MAX_SHARES];
+    size_t shares = share_count(count);
+    STN_EACH(count, shares,
+             partial[each] = norm2_of(count * (each + 1) / shares - count * each / shares,
+                                      x + count * each / shares));
+    return sum_of(shares, partial);
 }
 
 const stn_nn_kernels *stn_nn_kernels_avx2(void) {
