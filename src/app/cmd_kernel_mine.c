@@ -14,23 +14,25 @@ typedef struct mine_args {
     uint64_t support;
 } mine_args;
 
-static stn_status save(const stn_rules *rules, const char *path, stn_err *err) {
-    char *text = NULL;
+static stn_status write_text(const char *path, const char *text, stn_err *err) {
     stn_outfile *file = NULL;
-    stn_status status = stn_rules_text(rules, &text, err);
-    if (status == STN_OK) {
-        status = stn_outfile_open(&file, path, err);
-        if (status != STN_OK) {
-            status = stn_err_prepend(err, status, "%s", path);
-        }
-    }
+    stn_status status = stn_outfile_open(&file, path, err);
     if (status == STN_OK) {
         status = stn_outfile_write(file, text, strlen(text), err);
-        if (status == STN_OK) {
-            status = stn_outfile_commit(file, err);
-        } else {
-            stn_outfile_abort(file);
-        }
+    }
+    if (status == STN_OK) {
+        status = stn_outfile_commit(file, err);
+    } else {
+        stn_outfile_abort(file);
+    }
+    return status == STN_OK ? status : stn_err_prepend(err, status, "%s", path);
+}
+
+static stn_status save(const stn_rules *rules, const char *path, stn_err *err) {
+    char *text = NULL;
+    stn_status status = stn_rules_text(rules, &text, err);
+    if (status == STN_OK) {
+        status = write_text(path, text, err);
     }
     stn_text_free(text);
     return status;

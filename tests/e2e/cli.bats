@@ -67,6 +67,15 @@
         { echo "run scripts/docs_update.sh"; return 1; }
 }
 
+@test "cli: a full disk is told with the name of the output" {
+    for words in "convert --to csv $STN_SOURCE_DIR/tests/golden/tiny.txt" "repair --to csv $STN_SOURCE_DIR/tests/golden/tiny.txt -o" \
+        "mine $STN_SOURCE_DIR/tests/golden/tiny.txt -o"; do
+        run standin kernel $words /dev/full
+        [ "$status" = 1 ]
+        [[ "$output" == *": /dev/full: "*"No space left"* ]]
+    done
+}
+
 @test "cli: a full disk is an error, a reader that went away is not worth a word" {
     run bash -c 'standin help >/dev/full'
     [ "$status" = 1 ]

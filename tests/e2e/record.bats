@@ -70,6 +70,12 @@ teardown() {
     [ "$(standin kernel info --json a.dat | jq .events)" = "$(jq .events out.json)" ]
 }
 
+@test "record: a full disk is told with the name of the file" {
+    run standin kernel record -o /dev/full -- true
+    [ "$status" = 1 ]
+    [[ "$output" == *"/dev/full: "*"No space left"* ]]
+}
+
 @test "record: interrupting a command is exit code 130 and a whole file" {
     run timeout -s INT 1.5 standin kernel record -o a.dat -- sleep 30
     [[ "$output" == *"interrupted; a.dat is whole"* ]]

@@ -123,26 +123,6 @@ static stn_status pair(stn_parser *parser, buffer *out) {
     return STN_OK;
 }
 
-/* order FIRST THEN [by …] */
-static stn_status order(stn_parser *parser, buffer *out) {
-    const stn_token *first;
-    const stn_token *then;
-    stn_status status = two_words(parser, "an event type", &first, &then);
-    if (status) {
-        return status;
-    }
-    size_t rest = parser->at;
-    put(out, "states idle seen\non");
-    put_word(out, first);
-    put_rest(parser, out);
-    put(out, " to seen\non");
-    put_word(out, then);
-    parser->at = rest;
-    put_rest(parser, out);
-    put(out, " from seen\n");
-    return STN_OK;
-}
-
 /* follow TYPE after TYPE… : the state is the last type */
 static stn_status follow(stn_parser *parser, buffer *out) {
     const stn_token *type;
@@ -168,93 +148,6 @@ static stn_status follow(stn_parser *parser, buffer *out) {
     put_rest(parser, out);
     put(out, " to");
     put_word(out, type);
-    put(out, "\n");
-    return STN_OK;
-}
-
-/* value PATTERN COND [and COND] : always, not only between other events */
-static stn_status value(stn_parser *parser, buffer *out) {
-    const stn_token *pattern;
-    stn_status status = stn_parser_word(parser, "an event type", &pattern);
-    if (status) {
-        return status;
-    }
-    put(out, "states ok\nfresh ok after 0\non");
-    put_word(out, pattern);
-    put(out, " if");
-    put_rest(parser, out);
-    put(out, "\n");
-    return STN_OK;
-}
-
-/* never PATTERN… [where …] */
-static stn_status never(stn_parser *parser, buffer *out) {
-    put(out, "states ok\nfresh ok after 0\non");
-    put_rest(parser, out);
-    put(out, " if 0 == 1\n");
-    return STN_OK;
-}
-
-/* delta FIRST THEN LOW..HIGH [by …] : time between them */
-static stn_status delta(stn_parser *parser, buffer *out) {
-    const stn_token *first;
-    const stn_token *then;
-    const stn_token *range;
-    stn_status status = two_words(parser, "an event type", &first, &then);
-    if (status || (status = stn_parser_word(parser, "a range LOW..HIGH", &range))) {
-        return status;
-    }
-    size_t rest = parser->at;
-    put(out, "states idle begun\nregisters since\non");
-    put_word(out, then);
-    put_rest(parser, out);
-    put(out, " from begun if time - since in (");
-    put_word(out, range);
-    put(out, ") to idle\non");
-    put_word(out, then);
-    parser->at = rest;
-    put_rest(parser, out);
-    put(out, " from idle\non");
-    put_word(out, first);
-    parser->at = rest;
-    put_rest(parser, out);
-    put(out, " to begun set since = time\n");
-    return STN_OK;
-}
-
-/* monotone VALUE PATTERN… : never decreases from one event of the key to the next */
-static stn_status monotone(stn_parser *parser, buffer *out) {
-    const stn_token *what;
-    stn_status status = stn_parser_word(parser, "a value", &what);
-    if (status) {
-        return status;
-    }
-    put(out, "states seen\nregisters last\non");
-    put_rest(parser, out);
-    put(out, " if");
-    put_word(out, what);
-    put(out, " >= last to seen set last =");
-    put_word(out, what);
-    put(out, "\n");
-    return STN_OK;
-}
-
-/* continuity TYPE LEAVES COMES : what leaves is what came last */
-static stn_status continuity(stn_parser *parser, buffer *out) {
-    const stn_token *type;
-    const stn_token *leaves;
-    const stn_token *comes;
-    stn_status status = stn_parser_word(parser, "an event type", &type);
-    if (status || (status = two_words(parser, "a field", &leaves, &comes))) {
-        return status;
-    }
-    put(out, "states seen\nregisters current\non");
-    put_word(out, type);
-    put_rest(parser, out);
-    put(out, " if current ==");
-    put_word(out, leaves);
-    put(out, " to seen set current =");
-    put_word(out, comes);
     put(out, "\n");
     return STN_OK;
 }
@@ -309,26 +202,96 @@ static stn_status frame(stn_parser *parser, buffer *out) {
     return STN_OK;
 }
 
-stn_status stn_parser_sugar(stn_parser *parser, bool *known) {
+/* ---- forms that say their words in fixed places ----------------------------------- */
+
+enum { FORM_WORDS = 3 };
+
+/* $1 … $3 are the words of the form, $* is the rest of its line. */
+typedef struct form {
+    const char *word;
+    const char *wants[FORM_WORDS]; /* what is expected, for messages; ends with NULL */
+    const char *lines;
+} form;
+
+static const form forms[] = {
+    {"order",
+     {"an event type", "an event type", NULL},
+     "states idle seen\non$1$* to seen\non$2$* from seen\n"},
+    /* always, not only between other events */
+    {"value", {"an event type", NULL, NULL}, "states ok\nfresh ok after 0\non$1 if$*\n"},
+    {"never", {NULL, NULL, NULL}, "states ok\nfresh ok after 0\non$* if 0 == 1\n"},
+    /* time between them */
+    {"delta",
+     {"an event type", "an event type", "a range LOW..HIGH"},
+     "states idle begun\nregisters since\n"
+     "on$2$* from begun if time - since in ($3) to idle\n"
+     "on$2$* from idle\non$1$* to begun set since = time\n"},
+    /* never decreases from one event of the key to the next */
+    {"monotone",
+     {"a value", NULL, NULL},
+     "states seen\nregisters last\non$* if$1 >= last to seen set last =$1\n"},
+    /* what leaves is what came last */
+    {"continuity",
+     {"an event type", "a field", "a field"},
+     "states seen\nregisters current\non$1$* if current ==$2 to seen set current =$3\n"},
+};
+
+static stn_status fill_form(stn_parser *parser, const form *form, buffer *out) {
+    const stn_token *words[FORM_WORDS] = {NULL};
+    for (size_t i = 0; i < FORM_WORDS && form->wants[i]; i++) {
+        stn_status status = stn_parser_word(parser, form->wants[i], &words[i]);
+        if (status) {
+            return status;
+        }
+    }
+    size_t rest = parser->at;
+    for (const char *c = form->lines; *c; c++) {
+        if (*c != '$') {
+            put(out, (char[]){*c, 0});
+        } else if (*++c == '*') {
+            parser->at = rest;
+            put_rest(parser, out);
+        } else {
+            put_word(out, words[*c - '1']);
+        }
+    }
+    parser->at = parser->tokens.count;
+    return STN_OK;
+}
+
+static stn_status other_form(stn_parser *parser, bool *known, buffer *out) {
     static const struct {
         const char *word;
         stn_status (*rewrite)(stn_parser *parser, buffer *out);
-    } forms[] = {{"pair", pair},         {"order", order},           {"follow", follow},
-                 {"value", value},       {"never", never},           {"delta", delta},
-                 {"monotone", monotone}, {"continuity", continuity}, {"frame", frame}};
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        if (stn_parser_at(parser, forms[i].word)) {
-            buffer out = {0};
+    } others[] = {{"pair", pair}, {"follow", follow}, {"frame", frame}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (stn_parser_at(parser, others[i].word)) {
             parser->at++;
             *known = true;
-            stn_status status = forms[i].rewrite(parser, &out);
-            if (status) {
-                stn_free(out.text);
-                return status;
-            }
-            return rewrite(parser, &out);
+            return others[i].rewrite(parser, out);
         }
     }
     *known = false;
     return STN_OK;
+}
+
+stn_status stn_parser_sugar(stn_parser *parser, bool *known) {
+    buffer out = {0};
+    stn_status status = STN_OK;
+    size_t i = 0;
+    while (i < sizeof forms / sizeof *forms && !stn_parser_at(parser, forms[i].word)) {
+        i++;
+    }
+    if (i < sizeof forms / sizeof *forms) {
+        parser->at++;
+        *known = true;
+        status = fill_form(parser, &forms[i], &out);
+    } else {
+        status = other_form(parser, known, &out);
+    }
+    if (status || !*known) {
+        stn_free(out.text);
+        return status;
+    }
+    return rewrite(parser, &out);
 }

@@ -285,7 +285,7 @@ void stn_ctf_events_fini(stn_ctf_events *events) {
         stn_free(events->owned[i]);
     }
     stn_free(events->owned);
-    stn_free(events->fields);
+    stn_fields_fini(&events->fields);
     stn_map_fini(&events->classes);
     stn_arena_fini(&events->plans);
     stn_arena_fini(&events->values);
@@ -296,19 +296,6 @@ void stn_ctf_events_fini(stn_ctf_events *events) {
 
 static stn_status decode_field(stn_ctf_events *events, plan *p, const bt_field *field,
                                stn_event *out, stn_err *err);
-
-static stn_status field_add(stn_ctf_events *events, stn_field field, stn_err *err) {
-    if (events->field_count >= UINT16_MAX) {
-        return stn_err_set(err, STN_EFORMAT, "an event of more than 65535 fields");
-    }
-    if (events->field_count >= events->field_capacity &&
-        stn_grow(&events->fields, &events->field_capacity, events->field_count + 1,
-                 sizeof *events->fields)) {
-        return no_memory(err);
-    }
-    events->fields[events->field_count++] = field;
-    return STN_OK;
-}
 
 static stn_status decode_integer(stn_ctf_events *events, const plan *p, const bt_field *field,
                                  stn_event *out, stn_err *err) {
@@ -332,11 +319,11 @@ static stn_status decode_integer(stn_ctf_events *events, const plan *p, const bt
         }
         result.kind = STN_FIELD_STR;
         result.v.s = stn_rwbs_text(value, text, 16);
-        return field_add(events, result, err);
+        return stn_fields_add(&events->fields, result, err);
     }
     if (p->meaning == MEANS_STATE) {
         result.v.i = stn_task_state_old(value, events->state_limit);
-        return field_add(events, result, err);
+        return stn_fields_add(&events->fields, result, err);
     }
     if (p->meaning == MEANS_PRIO && !positive && value < STN_LTTNG_PRIO_BASE) {
         /* LTTng's end at 40; 120 is the kernel's own number, as sched_wakeup had it in 2.5. */
@@ -346,7 +333,7 @@ static stn_status decode_integer(stn_ctf_events *events, const plan *p, const bt
                         field)) == BT_FIELD_CLASS_INTEGER_PREFERRED_DISPLAY_BASE_HEXADECIMAL) {
         result.kind = STN_FIELD_HEX;
     }
-    return field_add(events, result, err);
+    return stn_fields_add(&events->fields, result, err);
 }
 
 static stn_status decode_string(stn_ctf_events *events, const plan *p, const bt_field *field,
@@ -357,7 +344,8 @@ static stn_status decode_string(stn_ctf_events *events, const plan *p, const bt_
         out->comm = stn_catalog_cstring(events->catalog, text);
         return out->comm == STN_NO_ID ? no_memory(err) : STN_OK;
     }
-    return field_add(events, (stn_field){.name = p->name, .kind = STN_FIELD_STR, .v.s = text}, err);
+    return stn_fields_add(&events->fields,
+                          (stn_field){.name = p->name, .kind = STN_FIELD_STR, .v.s = text}, err);
 }
 
 /* Children by index, made and named when first needed. */
@@ -401,8 +389,8 @@ static stn_status decode_integers(stn_ctf_events *events, const plan *p, const b
         items[i] = positive ? (int64_t)bt_field_integer_unsigned_get_value(item)
                             : bt_field_integer_signed_get_value(item);
     }
-    return field_add(events, (stn_field){.name = p->name, .kind = STN_FIELD_SEQ, .v.seq = seq},
-                     err);
+    return stn_fields_add(&events->fields,
+                          (stn_field){.name = p->name, .kind = STN_FIELD_SEQ, .v.seq = seq}, err);
 }
 
 static stn_status decode_array(stn_ctf_events *events, plan *p, const bt_field *field,
@@ -479,7 +467,7 @@ static stn_status decode_other(stn_ctf_events *events, const plan *p, const bt_f
     } else {
         return STN_OK;
     }
-    return field_add(events, result, err);
+    return stn_fields_add(&events->fields, result, err);
 }
 
 static stn_status decode_field(stn_ctf_events *events, plan *p, const bt_field *field,
@@ -521,7 +509,7 @@ stn_status stn_ctf_decode(stn_ctf_events *events, const bt_event *event, stn_eve
         bt_event_borrow_specific_context_field_const(event),
         bt_event_borrow_common_context_field_const(event),
     };
-    events->field_count = 0;
+    events->fields.count = 0;
     stn_arena_reset(&events->values);
     out->type = known->type;
     for (int i = 0; i < SECTION_COUNT; i++) {
@@ -533,7 +521,6 @@ stn_status stn_ctf_decode(stn_ctf_events *events, const bt_event *event, stn_eve
             return status;
         }
     }
-    out->fields = events->fields;
-    out->field_count = (uint16_t)events->field_count;
+    stn_fields_lend(&events->fields, out);
     return STN_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/map.h"
+#include "kernel/trace/read_fields.h"
 
 typedef struct stn_ctf_class stn_ctf_class;
 
@@ -23,9 +24,7 @@ typedef struct stn_ctf_events {
     size_t owned_capacity;
     stn_arena plans;  /**< for as long as the reader */
     stn_arena values; /**< sequences of the present event */
-    stn_field *fields;
-    size_t field_count;
-    size_t field_capacity;
+    stn_fields fields;
 } stn_ctf_events;
 
 /** Decode @p event. Sets type and fields of @p out; tid, comm and cpu only if the event says

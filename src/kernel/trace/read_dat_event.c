@@ -52,7 +52,7 @@ void stn_dat_events_fini(stn_dat_events *events) {
         stn_free(events->types[i]);
     }
     stn_free(events->types);
-    stn_free(events->fields);
+    stn_fields_fini(&events->fields);
     stn_map_fini(&events->ids);
     stn_map_fini(&events->comms);
     stn_map_fini(&events->calls);
@@ -244,19 +244,6 @@ static stn_dat_type *type_find(stn_dat_events *events, int id, uint64_t *index) 
 
 /* ---- values ---------------------------------------------------------- */
 
-static stn_status field_add(stn_dat_events *events, stn_field field, stn_err *err) {
-    if (events->field_count >= UINT16_MAX) {
-        return stn_err_set(err, STN_EFORMAT, "an event of more than 65535 fields");
-    }
-    if (events->field_count >= events->field_capacity &&
-        stn_grow(&events->fields, &events->field_capacity, events->field_count + 1,
-                 sizeof *events->fields)) {
-        return no_memory(err);
-    }
-    events->fields[events->field_count++] = field;
-    return STN_OK;
-}
-
 static uint64_t read_word(const stn_dat_events *events, const unsigned char *at, unsigned size) {
     return tep_read_number(events->tep, at, (int)size);
 }
@@ -302,7 +289,8 @@ static stn_status put_string(stn_dat_events *events, uint32_t name, const void *
     if (!text) {
         return no_memory(err);
     }
-    return field_add(events, (stn_field){.name = name, .kind = STN_FIELD_STR, .v.s = text}, err);
+    return stn_fields_add(&events->fields,
+                          (stn_field){.name = name, .kind = STN_FIELD_STR, .v.s = text}, err);
 }
 
 static stn_status put_array(stn_dat_events *events, const field_plan *p, const unsigned char *bytes,
@@ -318,8 +306,8 @@ static stn_status put_array(stn_dat_events *events, const field_plan *p, const u
         items[i] = p->is_signed ? sign_extend(value, p->item_size) : (int64_t)value;
     }
     *seq = (stn_seq){.count = count, .is_signed = p->is_signed, .items = items};
-    return field_add(events, (stn_field){.name = p->name, .kind = STN_FIELD_SEQ, .v.seq = seq},
-                     err);
+    return stn_fields_add(&events->fields,
+                          (stn_field){.name = p->name, .kind = STN_FIELD_SEQ, .v.seq = seq}, err);
 }
 
 static stn_status put_word(stn_dat_events *events, const stn_dat_type *known, const field_plan *p,
@@ -344,7 +332,7 @@ static stn_status put_word(stn_dat_events *events, const stn_dat_type *known, co
         field.v.i = sign_extend(value, p->size);
         break;
     }
-    return field_add(events, field, err);
+    return stn_fields_add(&events->fields, field, err);
 }
 
 static stn_status put_field(stn_dat_events *events, const stn_dat_type *known, const field_plan *p,
@@ -374,19 +362,19 @@ static stn_status put_field(stn_dat_events *events, const stn_dat_type *known, c
  * them hold what happened to be there. The number stays, as in the kernel's own event. */
 static stn_status name_arguments(stn_dat_events *events, int64_t number, stn_err *err) {
     const stn_syscall_args *args = stn_syscall_args_find(number);
-    if (!args || events->field_count != 2 || events->fields[1].kind != STN_FIELD_SEQ ||
-        events->fields[1].v.seq->count < args->count) {
+    if (!args || events->fields.count != 2 || events->fields.items[1].kind != STN_FIELD_SEQ ||
+        events->fields.items[1].v.seq->count < args->count) {
         return STN_OK;
     }
-    const stn_seq *registers = events->fields[1].v.seq;
-    events->field_count = 1;
+    const stn_seq *registers = events->fields.items[1].v.seq;
+    events->fields.count = 1;
     for (uint32_t i = 0; i < args->count; i++) {
         stn_field field = {.name = stn_catalog_cstring(events->catalog, args->names[i])};
         if (field.name == STN_NO_ID) {
             return no_memory(err);
         }
         stn_syscall_args_field(args, i, registers->items[i], &field);
-        stn_status status = field_add(events, field, err);
+        stn_status status = stn_fields_add(&events->fields, field, err);
         if (status != STN_OK) {
             return status;
         }
@@ -397,11 +385,12 @@ static stn_status name_arguments(stn_dat_events *events, int64_t number, stn_err
 /* The first field of a raw system call is its number. */
 static stn_status name_call(stn_dat_events *events, const stn_dat_type *known, uint64_t index,
                             stn_event *event, stn_err *err) {
-    if (!events->x86_64 || events->field_count == 0 || events->fields[0].kind == STN_FIELD_STR ||
-        events->fields[0].kind == STN_FIELD_SEQ) {
+    if (!events->x86_64 || events->fields.count == 0 ||
+        events->fields.items[0].kind == STN_FIELD_STR ||
+        events->fields.items[0].kind == STN_FIELD_SEQ) {
         return STN_OK;
     }
-    int64_t number = events->fields[0].v.i;
+    int64_t number = events->fields.items[0].v.i;
     const char *call = stn_syscall_name(number);
     if (!call) {
         return STN_OK;
@@ -465,7 +454,7 @@ static stn_status put_text(stn_dat_events *events, struct tep_record *record, st
 stn_status stn_dat_decode(stn_dat_events *events, struct tep_record *record, stn_event *event,
                           stn_err *err) {
     uint64_t index = 0;
-    events->field_count = 0;
+    events->fields.count = 0;
     stn_arena_reset(&events->values);
     int id = tep_data_type(events->tep, record);
     stn_dat_type *known = type_find(events, id, &index);
@@ -493,7 +482,6 @@ stn_status stn_dat_decode(stn_dat_events *events, struct tep_record *record, stn
         status = event->tid >= 0 ? name_thread(events, event, err) : STN_OK;
         event->tid = event->tid >= 0 ? event->tid : STN_NO_TID;
     }
-    event->fields = events->fields;
-    event->field_count = (uint16_t)events->field_count;
+    stn_fields_lend(&events->fields, event);
     return status;
 }

@@ -9,6 +9,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/map.h"
+#include "kernel/trace/read_fields.h"
 
 typedef struct stn_dat_type stn_dat_type;
 
@@ -24,9 +25,7 @@ typedef struct stn_dat_events {
     stn_map comms; /**< tid -> string id + 1, 0: not known */
     stn_map calls; /**< index of a type << 32 | system call number -> type + 1 */
     stn_arena values;
-    stn_field *fields;
-    size_t field_count;
-    size_t field_capacity;
+    stn_fields fields;
 } stn_dat_events;
 
 /** Decode @p record: type, tid, comm and fields of @p event, valid until the next call.

@@ -371,17 +371,18 @@ static void close_recording(recording *r) {
     stn_instance_close(&r->instance);
 }
 
-static stn_status write_file(recording *r, stn_outfile *file, stn_err *err) {
+static stn_status write_file(recording *r, stn_outfile *file, const char *path, stn_err *err) {
     stn_dat_input input = {&r->instance, r->pages, r->cpu_count, r->page_size};
     stn_status status = stn_dat_write(file, &input, &r->stats->size, err);
     if (status != STN_OK) {
         stn_outfile_abort(file);
-        return status;
+        return stn_err_prepend(err, status, "%s", path);
     }
     r->stats->events = r->instance.read_events;
     r->stats->lost_events = r->instance.lost;
     r->stats->cpu_count = r->options->cpu_count ? (uint32_t)r->options->cpu_count : r->cpu_count;
-    return stn_outfile_commit(file, err);
+    status = stn_outfile_commit(file, err);
+    return status == STN_OK ? status : stn_err_prepend(err, status, "%s", path);
 }
 
 stn_status stn_record(const char *path, const stn_record_options *options, stn_record_stats *stats,
@@ -408,7 +409,7 @@ stn_status stn_record(const char *path, const stn_record_options *options, stn_r
         status = run(&r, progress, user, err);
     }
     if (status == STN_OK) {
-        status = write_file(&r, file, err);
+        status = write_file(&r, file, path, err);
     } else {
         stn_outfile_abort(file);
     }

@@ -1,7 +1,6 @@
 /* Events as comma-separated values, docs/formats/csv.md: every kind of field comes back as it
  * was, and no cell needs quotes. */
 #include "core/base/alloc.h"
-#include "core/data/outfile.h"
 #include "kernel/trace/format.h"
 #include "kernel/trace/write_line.h"
 
@@ -9,8 +8,7 @@ static const char header[] = "time_ns,cpu,tid,comm,event,original,fields\n";
 
 typedef struct csv_writer {
     const stn_catalog *catalog;
-    stn_outfile *file;
-    stn_line line;
+    stn_line_file out;
 } csv_writer;
 
 static bool needs_escape(unsigned char c) {
@@ -52,21 +50,6 @@ static void put_real(stn_line *line, double value) {
     stn_line_char(line, 'f');
 }
 
-static void put_seq(stn_line *line, const stn_seq *seq) {
-    stn_line_char(line, '[');
-    for (uint32_t i = 0; i < seq->count; i++) {
-        if (i) {
-            stn_line_char(line, ' ');
-        }
-        if (seq->is_signed) {
-            stn_line_i64(line, seq->items[i]);
-        } else {
-            stn_line_u64(line, (uint64_t)seq->items[i]);
-        }
-    }
-    stn_line_string(line, seq->is_signed ? "]" : "]u");
-}
-
 static void put_value(stn_line *line, const stn_field *field) {
     switch ((stn_field_kind)field->kind) {
     case STN_FIELD_INT:
@@ -86,13 +69,13 @@ static void put_value(stn_line *line, const stn_field *field) {
         put_string(line, field->v.s);
         break;
     case STN_FIELD_SEQ:
-        put_seq(line, field->v.seq);
+        stn_line_seq(line, field->v.seq, ' ');
         break;
     }
 }
 
 static void put_line(csv_writer *writer, const stn_event *event) {
-    stn_line *line = &writer->line;
+    stn_line *line = &writer->out.line;
     const stn_type *type = stn_catalog_type_at(writer->catalog, event->type);
     stn_line_u64(line, event->time_ns);
     stn_line_char(line, ',');
@@ -122,8 +105,7 @@ static void put_line(csv_writer *writer, const stn_event *event) {
 
 static void csv_abort(void *self) {
     csv_writer *writer = self;
-    stn_outfile_abort(writer->file);
-    stn_line_fini(&writer->line);
+    (void)stn_line_file_close(&writer->out, false, NULL);
     stn_free(writer);
 }
 
@@ -137,10 +119,7 @@ static stn_status csv_open(void **self, const char *path, const stn_catalog *cat
         return stn_err_set(err, STN_ENOMEM, "out of memory");
     }
     writer->catalog = catalog;
-    stn_status status = stn_outfile_open(&writer->file, path, err);
-    if (!status) {
-        status = stn_outfile_write(writer->file, header, sizeof header - 1, err);
-    }
+    stn_status status = stn_line_file_open(&writer->out, path, header, err);
     if (status) {
         csv_abort(writer);
         return status;
@@ -151,18 +130,14 @@ static stn_status csv_open(void **self, const char *path, const stn_catalog *cat
 
 static stn_status csv_write(void *self, const stn_event *event, stn_err *err) {
     csv_writer *writer = self;
-    stn_line_clear(&writer->line);
+    stn_line_clear(&writer->out.line);
     put_line(writer, event);
-    if (writer->line.failed) {
-        return stn_err_set(err, STN_ENOMEM, "out of memory for a line");
-    }
-    return stn_outfile_write(writer->file, writer->line.bytes, writer->line.size, err);
+    return stn_line_file_put(&writer->out, err);
 }
 
 static stn_status csv_commit(void *self, stn_err *err) {
     csv_writer *writer = self;
-    stn_status status = stn_outfile_commit(writer->file, err);
-    writer->file = NULL;
+    stn_status status = stn_line_file_close(&writer->out, true, err);
     csv_abort(writer);
     return status;
 }

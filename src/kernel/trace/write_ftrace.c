@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "core/base/alloc.h"
-#include "core/data/outfile.h"
 #include "kernel/trace/canon.h"
 #include "kernel/trace/format.h"
 #include "kernel/trace/read_text.h"
@@ -22,9 +21,8 @@ static const char header[] = "# tracer: nop\n"
 
 typedef struct ftrace_writer {
     const stn_catalog *catalog;
-    stn_outfile *file;
+    stn_line_file out;
     stn_filler filler;
-    stn_line line;
     uint32_t count_id, begin_id; /* of lost marks */
 } ftrace_writer;
 
@@ -90,21 +88,6 @@ static void put_string(stn_line *line, const char *s) {
     stn_line_char(line, '"');
 }
 
-static void put_seq(stn_line *line, const stn_seq *seq) {
-    stn_line_char(line, '[');
-    for (uint32_t i = 0; i < seq->count; i++) {
-        if (i) {
-            stn_line_char(line, ',');
-        }
-        if (seq->is_signed) {
-            stn_line_i64(line, seq->items[i]);
-        } else {
-            stn_line_u64(line, (uint64_t)seq->items[i]);
-        }
-    }
-    stn_line_string(line, seq->is_signed ? "]" : "]u");
-}
-
 static void put_real(stn_line *line, double value) {
     size_t begin = line->size;
     stn_line_real(line, value);
@@ -134,7 +117,7 @@ static void put_value(stn_line *line, const stn_field *field) {
         put_string(line, field->v.s);
         break;
     case STN_FIELD_SEQ:
-        put_seq(line, field->v.seq);
+        stn_line_seq(line, field->v.seq, ',');
         break;
     }
 }
@@ -240,7 +223,7 @@ static void put_slot(stn_line *line, const stn_slot *slot, const stn_field *valu
 /* ---- a line ---------------------------------------------------------- */
 
 static void put_task(ftrace_writer *writer, const stn_event *event) {
-    stn_line *line = &writer->line;
+    stn_line *line = &writer->out.line;
     const char *comm = event->comm != STN_NO_ID ? stn_catalog_text(writer->catalog, event->comm)
                        : event->tid == 0        ? "<idle>"
                                                 : "<...>";
@@ -262,7 +245,7 @@ static void put_cpu(stn_line *line, uint16_t cpu) {
 }
 
 static void put_payload(ftrace_writer *writer, const stn_event *event, const stn_slotted *seen) {
-    stn_line *line = &writer->line;
+    stn_line *line = &writer->out.line;
     uint64_t used = 0;
     if (layout_fits(seen, event)) {
         stn_line_char(line, ' ');
@@ -285,7 +268,7 @@ static void put_payload(ftrace_writer *writer, const stn_event *event, const stn
 }
 
 static void put_event(ftrace_writer *writer, const stn_event *event, const stn_slotted *seen) {
-    stn_line *line = &writer->line;
+    stn_line *line = &writer->out.line;
     put_task(writer, event);
     stn_line_string(line, " [");
     put_cpu(line, event->cpu);
@@ -309,7 +292,7 @@ static const stn_field *mark_field(const stn_event *event, const stn_catalog *ca
 
 /* As the kernel and trace-cmd print it, where and how long behind it. */
 static void put_mark(ftrace_writer *writer, const stn_event *event) {
-    stn_line *line = &writer->line;
+    stn_line *line = &writer->out.line;
     const stn_field *count = mark_field(event, writer->catalog, "count", &writer->count_id);
     const stn_field *begin = mark_field(event, writer->catalog, "begin_ns", &writer->begin_id);
     uint64_t lost = (uint64_t)stn_field_int(count, 0);
@@ -333,9 +316,8 @@ static void put_mark(ftrace_writer *writer, const stn_event *event) {
 
 static void ftrace_abort(void *self) {
     ftrace_writer *writer = self;
-    stn_outfile_abort(writer->file);
+    (void)stn_line_file_close(&writer->out, false, NULL);
     stn_filler_fini(&writer->filler);
-    stn_line_fini(&writer->line);
     stn_free(writer);
 }
 
@@ -352,10 +334,7 @@ static stn_status ftrace_open(void **self, const char *path, const stn_catalog *
     writer->filler.catalog = catalog;
     writer->count_id = STN_NO_ID;
     writer->begin_id = STN_NO_ID;
-    stn_status status = stn_outfile_open(&writer->file, path, err);
-    if (!status) {
-        status = stn_outfile_write(writer->file, header, sizeof header - 1, err);
-    }
+    stn_status status = stn_line_file_open(&writer->out, path, header, err);
     if (status) {
         ftrace_abort(writer);
         return status;
@@ -366,7 +345,7 @@ static stn_status ftrace_open(void **self, const char *path, const stn_catalog *
 
 static stn_status ftrace_write(void *self, const stn_event *event, stn_err *err) {
     ftrace_writer *writer = self;
-    stn_line_clear(&writer->line);
+    stn_line_clear(&writer->out.line);
     if (event->type == STN_TYPE_LOST) {
         put_mark(writer, event);
     } else {
@@ -377,16 +356,12 @@ static stn_status ftrace_write(void *self, const stn_event *event, stn_err *err)
         }
         put_event(writer, event, &seen);
     }
-    if (writer->line.failed) {
-        return stn_err_set(err, STN_ENOMEM, "out of memory for a line");
-    }
-    return stn_outfile_write(writer->file, writer->line.bytes, writer->line.size, err);
+    return stn_line_file_put(&writer->out, err);
 }
 
 static stn_status ftrace_commit(void *self, stn_err *err) {
     ftrace_writer *writer = self;
-    stn_status status = stn_outfile_commit(writer->file, err);
-    writer->file = NULL;
+    stn_status status = stn_line_file_close(&writer->out, true, err);
     ftrace_abort(writer);
     return status;
 }

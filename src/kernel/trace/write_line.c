@@ -223,3 +223,49 @@ void stn_line_json_value(stn_line *text, const stn_field *field) {
         break;
     }
 }
+
+void stn_line_seq(stn_line *text, const stn_seq *seq, char separator) {
+    stn_line_char(text, '[');
+    for (uint32_t i = 0; i < seq->count; i++) {
+        if (i) {
+            stn_line_char(text, separator);
+        }
+        if (seq->is_signed) {
+            stn_line_i64(text, seq->items[i]);
+        } else {
+            stn_line_u64(text, (uint64_t)seq->items[i]);
+        }
+    }
+    stn_line_string(text, seq->is_signed ? "]" : "]u");
+}
+
+stn_status stn_line_file_open(stn_line_file *lines, const char *path, const char *header,
+                              stn_err *err) {
+    stn_status status = stn_outfile_open(&lines->file, path, err);
+    if (!status) {
+        status = stn_outfile_write(lines->file, header, strlen(header), err);
+    }
+    if (status) {
+        (void)stn_line_file_close(lines, false, NULL);
+    }
+    return status;
+}
+
+stn_status stn_line_file_put(stn_line_file *lines, stn_err *err) {
+    if (lines->line.failed) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for a line");
+    }
+    return stn_outfile_write(lines->file, lines->line.bytes, lines->line.size, err);
+}
+
+stn_status stn_line_file_close(stn_line_file *lines, bool whole, stn_err *err) {
+    stn_status status = STN_OK;
+    if (whole) {
+        status = stn_outfile_commit(lines->file, err);
+    } else {
+        stn_outfile_abort(lines->file);
+    }
+    stn_line_fini(&lines->line);
+    memset(lines, 0, sizeof *lines);
+    return status;
+}

@@ -10,6 +10,8 @@
 
 #include <standin/trace.h>
 
+#include "core/data/outfile.h"
+
 /** Zero-initialise, then use. */
 typedef struct stn_line {
     char *bytes; /**< [capacity]; not NUL-terminated */
@@ -59,6 +61,8 @@ void stn_line_hex(stn_line *text, uint64_t value);
 void stn_line_real(stn_line *text, double value);
 /** Nanoseconds as "seconds.nnnnnnnnn". */
 void stn_line_seconds(stn_line *text, uint64_t time_ns);
+/** "[1 2 3]" with @p separator between the numbers; "[1 2 3]u" if they are unsigned. */
+void stn_line_seq(stn_line *text, const stn_seq *seq, char separator);
 /** Blanks until the line is @p size bytes long. */
 void stn_line_fill(stn_line *text, size_t size);
 /** @p string as UTF-8, whatever it was: what is none becomes U+FFFD. */
@@ -67,5 +71,21 @@ void stn_line_utf8(stn_line *text, const char *string);
 void stn_line_json(stn_line *text, const char *string);
 /** A JSON value of @p field: numbers as numbers, HEX as "0x…", infinities as strings. */
 void stn_line_json_value(stn_line *text, const stn_field *field);
+
+/** A file of lines. Zero-initialise, then use. */
+typedef struct stn_line_file {
+    stn_outfile *file;
+    stn_line line; /**< the one in the making */
+} stn_line_file;
+
+/** Begin what will be @p path with @p header. @return as stn_outfile_open(); then nothing is left
+ *  to close */
+stn_status stn_line_file_open(stn_line_file *lines, const char *path, const char *header,
+                              stn_err *err) STN_MUST_USE;
+/** Write the line. @return STN_ENOMEM if it could not be made; else as stn_outfile_write() */
+stn_status stn_line_file_put(stn_line_file *lines, stn_err *err) STN_MUST_USE;
+/** Close, and if @p whole the file is there. Legal on zeroes.
+ *  @return as stn_outfile_commit(); STN_OK if not @p whole */
+stn_status stn_line_file_close(stn_line_file *lines, bool whole, stn_err *err);
 
 #endif
