@@ -160,3 +160,15 @@ keys() {
     [ "$(jq .events_edited out.json)" = 0 ]
     cmp seven.csv same.csv
 }
+
+@test "pipeline: what happens in one nanosecond comes back from CTF in the order of the CPUs" {
+    {
+        echo time_ns,cpu,tid,comm,event,original,fields
+        for cpu in 0 1 2 3 4 5 6 7 8 9 10 11; do echo "100$((cpu % 10)),0,1,a,one,,x=$cpu"; done | sort
+        for cpu in 11 3 10 2 2 1; do echo "5000,$cpu,1,a,two,,x=$cpu"; done
+        echo "5000,2,1,a,aaa,,x=last" # behind the others of its CPU, whatever it is called
+    } >ties.csv
+    standin kernel convert --quiet ties.csv ties.ctf
+    standin kernel convert --quiet --to csv ties.ctf - | awk -F, '$1 == 5000 { printf "%s%s ", $2, $5 }' >order
+    [ "$(cat order)" = "1two 2two 2two 2aaa 3two 10two 11two " ]
+}

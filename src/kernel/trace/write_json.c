@@ -225,6 +225,15 @@ static void slice_free(slice *s) {
     stn_line_fini(&s->args);
 }
 
+static void put_args_with_cpu(json_writer *writer, stn_line *line, const stn_event *event) {
+    if (event->cpu != STN_NO_CPU) {
+        stn_line_string(line, "\"(cpu)\":");
+        stn_line_u64(line, event->cpu);
+        stn_line_string(line, event->field_count ? "," : "");
+    }
+    put_args(writer, line, event, NULL);
+}
+
 static stn_status put_instant(json_writer *writer, const stn_event *event, stn_err *err) {
     if (!item_wanted(writer)) {
         return STN_OK;
@@ -236,12 +245,7 @@ static stn_status put_instant(json_writer *writer, const stn_event *event, stn_e
     stn_line_string(line, ",\"s\":\"t\",\"cat\":\"event\",\"name\":");
     stn_line_json(line, stn_catalog_type_at(writer->catalog, event->type)->name);
     stn_line_string(line, ",\"args\":{");
-    if (event->cpu != STN_NO_CPU) {
-        stn_line_string(line, "\"(cpu)\":");
-        stn_line_u64(line, event->cpu);
-        stn_line_string(line, event->field_count ? "," : "");
-    }
-    put_args(writer, line, event, NULL);
+    put_args_with_cpu(writer, line, event);
     stn_line_char(line, '}');
     return item_end(writer, err);
 }
@@ -456,12 +460,7 @@ static stn_status put_mark(json_writer *writer, const stn_event *event, stn_err 
     int64_t row = event->cpu == STN_NO_CPU ? 0 : event->cpu;
     item_begin(writer, 'i', PID_CPUS, row, event->time_ns);
     stn_line_string(line, ",\"s\":\"p\",\"cat\":\"lost\",\"name\":\"lost events\",\"args\":{");
-    if (event->cpu != STN_NO_CPU) {
-        stn_line_string(line, "\"(cpu)\":");
-        stn_line_u64(line, event->cpu);
-        stn_line_string(line, event->field_count ? "," : "");
-    }
-    put_args(writer, line, event, NULL);
+    put_args_with_cpu(writer, line, event);
     stn_line_string(line, "}}");
     return line_write(writer, err);
 }
