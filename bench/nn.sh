@@ -24,7 +24,7 @@ for ((i = 0; i < RUNS; i++)); do
 done
 # Sampling: d, layers, looks, streams, threads. Each thread runs its streams by itself.
 for ((i = 0; i < RUNS; i++)); do
-    for case in "96 3 8 1 1" "96 3 4 1 1" "96 3 2 1 1" "96 3 8 2 1" "96 3 8 1 $threads" \
+    for case in "64 3 8 1 1" "64 3 4 1 1" "96 3 8 1 1" "96 3 4 1 1" "96 3 2 1 1" "96 3 8 2 1" "96 3 8 1 $threads" \
         "96 3 4 1 $threads" "96 3 8 8 $threads" "96 3 4 8 $threads" "128 4 8 1 1" "128 4 4 1 1" \
         "128 4 8 1 $threads" "128 4 4 1 $threads" "128 4 4 8 $threads"; do
         # shellcheck disable=SC2086 # the words are arguments

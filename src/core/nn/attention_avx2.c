@@ -433,7 +433,10 @@ static void few_scores(size_t count, size_t d, const float *qt, const float *k, 
 /* Queries t->at … of the group against keys where they lie: softmax_step() with a lane a query. */
 static void few_tile(tile_scratch *s, const tile *t, int r, size_t d, const float *k,
                      const float *v, size_t stride) {
-    float qt[MAX_HEAD * FEW] = {0};
+    float qt[MAX_HEAD * FEW];
+    if (t->rows < FEW) {
+        memset(qt, 0, d * FEW * sizeof *qt);
+    }
     for (size_t i = 0; i < t->rows; i++) {
         for (size_t j = 0; j < d; j++) {
             qt[j * FEW + i] = s->q[(t->at + i) * d + j];
