@@ -9,7 +9,6 @@
  * Operations are counted as the network needs them: 2 m n k a product, attention by the keys that a
  * query sees, with nothing for padding, for masked keys or for what is computed twice. The peak is
  * the best of products 1024^3 through the same table, taken between the steps. */
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -481,11 +480,11 @@ static void *sampler_run(void *argument) {
     return NULL;
 }
 
-/* Seconds until every thread has drawn its blocks; below 0 if one could not be started. */
-static double samplers_run(sampler *samplers, uint32_t threads) {
+/* Until every thread has drawn its blocks; wall below 0 if one could not be started. */
+static cost samplers_run(sampler *samplers, uint32_t threads) {
     pthread_t thread[THREADS_MAX];
     uint32_t started = 0;
-    double began = now_s();
+    double wall = now_s(), cpu = cpu_s();
     while (started < threads &&
            pthread_create(&thread[started], NULL, sampler_run, &samplers[started]) == 0) {
         started++;
@@ -493,7 +492,7 @@ static double samplers_run(sampler *samplers, uint32_t threads) {
     for (uint32_t i = 0; i < started; i++) {
         pthread_join(thread[i], NULL);
     }
-    return started == threads ? now_s() - began : -1;
+    return started == threads ? (cost){now_s() - wall, cpu_s() - cpu} : (cost){-1, -1};
 }
 
 static stn_denoiser_shape sampling_shape(uint32_t d, uint32_t layers) {
@@ -514,7 +513,7 @@ static int stream(uint32_t d, uint32_t layers, uint32_t looks, uint32_t streams,
     if (stn_denoiser_init(&net, &shape, false, 1, &err)) {
         return die(err.text);
     }
-    double best = INFINITY;
+    cost best = {0};
     int failed = 0;
     for (uint32_t i = 0; !failed && i < threads; i++) {
         samplers[i] = (sampler){&net, NULL, streams, looks, BLOCKS};
@@ -523,9 +522,11 @@ static int stream(uint32_t d, uint32_t layers, uint32_t looks, uint32_t streams,
         }
     }
     for (int round = -1; !failed && round < ROUNDS; round++) { /* round -1 fills the rings */
-        double seconds = samplers_run(samplers, threads);
-        failed = seconds < 0 ? die("cannot start a thread") : 0;
-        best = round >= 0 && seconds < best ? seconds : best;
+        cost once = samplers_run(samplers, threads);
+        failed = once.wall < 0 ? die("cannot start a thread") : 0;
+        if (round >= 0 && !failed) {
+            cost_least(&best, once);
+        }
     }
     if (!failed) {
         double events = (double)BLOCK * BLOCKS * streams * threads;
@@ -533,8 +534,9 @@ static int stream(uint32_t d, uint32_t layers, uint32_t looks, uint32_t streams,
         printf("{\"d\":%u,\"layers\":%u,\"parameters\":%zu,\"block\":%d,\"looks\":%u,", d, layers,
                net.params.count, BLOCK, looks);
         printf("\"streams\":%u,\"threads\":%u,\"events_per_s\":%.0f,", streams, threads,
-               events / best);
-        printf("\"evaluations_per_s\":%.0f}\n", evaluations / best);
+               events / best.wall);
+        printf("\"events_per_cpu_s\":%.0f,\"evaluations_per_s\":%.0f}\n", events / best.cpu,
+               evaluations / best.wall);
     }
     for (uint32_t i = 0; i < threads; i++) {
         stn_denoise_free(samplers[i].run);
