@@ -42,7 +42,7 @@ static bool inside(const stn_plan_row *row, uint32_t state, uint64_t stack) {
 
 static stn_status reserve_log(stn_checker *checker, const stn_plan *plan) {
     size_t need = checker->log_count + plan->touch_count * LOG_PER_TOUCH + plan->key_count +
-                  plan->need_count * 2 + LOG_PER_STEP;
+                  plan->need_count * 3 + LOG_PER_STEP;
     return need <= checker->log_capacity
                ? STN_OK
                : stn_grow(&checker->log, &checker->log_capacity, need, sizeof *checker->log);
@@ -125,7 +125,9 @@ static stn_status apply(stn_checker *checker, const stn_touch *touch, const stn_
         to = recover(row, state, to);
     }
     bool seen = STN_CELL_EPOCH(cell->word) == checker->epoch;
-    if (seen ? STN_CELL_STATE(cell->word) == to : !to && !row->set_count) {
+    /* A key met while a rule that slept warms up stays unknown: it is not fresh later on. */
+    bool kept = touch->owner->fresh && touch->owner->need_count;
+    if (seen ? STN_CELL_STATE(cell->word) == to : !to && !row->set_count && !kept) {
         return STN_OK;
     }
     return stn_checker_set_state(checker, touch->rule, slot, cell, to);

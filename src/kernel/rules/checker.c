@@ -24,6 +24,7 @@ static void start(stn_checker *checker) {
     for (uint32_t r = 0; r < checker->rule_count; r++) {
         const stn_rule *rule = checker->rules->rules[r];
         checker->missing[r] = rule->need_count;
+        checker->woken_ns[r] = 0;
         for (uint32_t s = 0; checker->live[r] && s < rule->info.state_count; s++) {
             checker->live[r][s].count = 0;
         }
@@ -65,11 +66,12 @@ stn_status stn_checker_new(stn_checker **out, const stn_rules *rules, stn_catalo
     checker->stats = stn_calloc(rules->count, sizeof *checker->stats);
     checker->missing = stn_calloc(rules->count, sizeof *checker->missing);
     checker->need_seen = stn_calloc(rules->need_count, sizeof *checker->need_seen);
+    checker->woken_ns = stn_calloc(rules->count, sizeof *checker->woken_ns);
     checker->live = stn_calloc(rules->count, sizeof *checker->live);
     checker->violations =
         stn_calloc(rules->count * STN_VIOLATIONS_KEPT, sizeof *checker->violations);
     if (!checker->running || !checker->stats || !checker->missing || !checker->need_seen ||
-        !checker->live || !checker->violations || make_tables(checker)) {
+        !checker->woken_ns || !checker->live || !checker->violations || make_tables(checker)) {
         stn_checker_free(checker);
         return stn_err_set(err, STN_ENOMEM, "out of memory for a checker");
     }
@@ -103,6 +105,7 @@ void stn_checker_free(stn_checker *checker) {
     stn_free(checker->stats);
     stn_free(checker->missing);
     stn_free(checker->need_seen);
+    stn_free(checker->woken_ns);
     stn_free(checker->running);
     stn_free(checker->log);
     stn_free(checker->violations);

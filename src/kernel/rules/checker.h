@@ -93,6 +93,7 @@ struct stn_checker {
     stn_rule_stats *stats; /**< [rule_count] */
     uint64_t *missing;     /**< [rule_count] needs not seen yet: 0 armed */
     uint64_t *need_seen;   /**< [need_count] */
+    uint64_t *woken_ns;    /**< [rule_count] time of the event that fulfilled the last need */
     uint32_t rule_count;
     uint64_t epoch;       /**< of live cells, 1 … 65535 */
     uint64_t epoch_begin; /**< time of the first event of the epoch */
@@ -178,7 +179,9 @@ static inline uint32_t stn_cell_state(const stn_checker *checker, const stn_rule
     if (!rule->fresh || (rule->warmup_ns && table->forgot)) {
         return 0;
     }
-    return now >= checker->epoch_begin + rule->warmup_ns ? rule->fresh : 0;
+    /* What came before a rule woke up it has not seen, nor how far the event is that woke it. */
+    bool awake = !rule->need_count || now > checker->woken_ns[rule->index] + rule->warmup_ns;
+    return awake && now >= checker->epoch_begin + rule->warmup_ns ? rule->fresh : 0;
 }
 
 static inline void stn_checker_log(stn_checker *checker, uint64_t *where) {

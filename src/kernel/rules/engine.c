@@ -71,14 +71,16 @@ stn_status stn_checker_step_files(stn_checker *checker, const stn_plan *plan) {
     return STN_OK;
 }
 
-/* Rules whose needs are now seen wake up, with every key unknown. */
+/* Rules whose needs are now seen wake up, with every key unknown: what an event that came before
+ * began (a handler, a pair) is not known, and keys are fresh only a warm-up after this. */
 void stn_checker_step_needs(stn_checker *checker, const stn_plan *plan) {
     for (uint32_t i = 0; i < plan->need_count; i++) {
         uint32_t need = plan->needs[i];
         if (!checker->need_seen[need]) {
             stn_checker_put(checker, &checker->need_seen[need], 1);
-            uint64_t *missing = &checker->missing[checker->rules->needs[need].rule];
-            stn_checker_put(checker, missing, *missing - 1);
+            uint32_t rule = checker->rules->needs[need].rule;
+            stn_checker_put(checker, &checker->missing[rule], checker->missing[rule] - 1);
+            stn_checker_put(checker, &checker->woken_ns[rule], checker->now);
         }
     }
 }

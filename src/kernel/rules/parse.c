@@ -393,6 +393,7 @@ static stn_status close_rule(stn_parser *parser) {
         rules->needs[rules->need_count++] = (stn_need){(uint32_t)rules->count, rule->needs[i]};
     }
     rule->cell = rules->domains[rule->domain].cell_count++;
+    rule->index = (uint32_t)rules->count;
     rules->rules[rules->count++] = rule;
     parser->rule = NULL;
     return STN_OK;

@@ -128,6 +128,7 @@ typedef struct stn_rule {
     stn_rule_info info;
     const char *text; /**< normalised, "rule NAME\n  …\n" */
     uint32_t line;
+    uint32_t index;  /**< in the set */
     uint32_t domain; /**< which table of instances */
     uint32_t cell;   /**< which cell of an instance there */
     uint32_t part_count;
