@@ -148,6 +148,9 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
         status = stn_load_open(&load, app, &args->common, args->output, err);
     }
     if (status == STN_OK) {
+        status = stn_outputs_try(args->output, args->to, load.catalog, err);
+    }
+    if (status == STN_OK) {
         status = stn_inputs_rules(&rules, &args->rules, &args->mined, load.catalog, err);
     }
     if (status == STN_OK) {

@@ -1,5 +1,7 @@
 /* Writing a whole trace from memory. */
 #include "app/outputs.h"
+
+#include "app/inputs.h"
 #include "app/progress.h"
 
 stn_status stn_outputs_write(const char *path, const char *format, const stn_trace *trace,
@@ -17,4 +19,18 @@ stn_status stn_outputs_write(const char *path, const char *format, const stn_tra
         return status;
     }
     return stn_writer_commit(writer, err);
+}
+
+stn_status stn_outputs_try(const char *path, const char *format, stn_catalog *catalog,
+                           stn_err *err) {
+    if (stn_is_stdout(path)) {
+        return STN_OK;
+    }
+    stn_writer *writer = NULL;
+    stn_trace_meta meta = {0};
+    stn_status status = stn_writer_open(&writer, path, format, catalog, &meta, NULL, err);
+    if (status == STN_OK) {
+        stn_writer_abort(writer);
+    }
+    return status;
 }

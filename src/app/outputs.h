@@ -10,4 +10,9 @@
 stn_status stn_outputs_write(const char *path, const char *format, const stn_trace *trace,
                              const stn_trace_meta *meta, stn_err *err) STN_MUST_USE;
 
+/** Could a trace be written to @p path? For a command that works long before it writes: what it
+ *  would end with is said at once. Nothing is left there. @return as stn_writer_open() */
+stn_status stn_outputs_try(const char *path, const char *format, stn_catalog *catalog,
+                           stn_err *err) STN_MUST_USE;
+
 #endif

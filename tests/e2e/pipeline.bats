@@ -155,6 +155,19 @@ keys() {
     [ ! -e out.csv ]
 }
 
+@test "pipeline: repair says at once that its output cannot be written" {
+    # The input is not there either: the output was looked at first.
+    run standin kernel repair nothing.csv -o out.xyz
+    [ "$status" = 1 ]
+    [[ "$output" == *"out.xyz: the ending names no format"* ]]
+    run standin kernel repair nothing.csv -o nowhere/out.csv
+    [ "$status" = 1 ]
+    [[ "$output" == *"nowhere/out.csv: "* ]]
+    run standin kernel repair seven.csv --event nothing -o out.csv
+    [ "$status" = 1 ]
+    [ ! -e out.xyz ] && [ ! -e out.csv ]
+}
+
 @test "pipeline: repair has nothing to do where nothing is broken" {
     standin kernel repair --json seven.csv -o same.csv >out.json
     [ "$(jq .events_edited out.json)" = 0 ]
