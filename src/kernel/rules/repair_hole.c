@@ -38,8 +38,10 @@ void stn_hole_open(stn_repairer *r, const stn_event *mark) {
 static bool emit_spread(stn_repairer *r, const stn_hole *hole, const stn_item *made, size_t count,
                         uint64_t next_ns, uint32_t rule) {
     uint64_t lo = stn_tape_time(r), hi = hole->end_ns < next_ns ? hole->end_ns : next_ns;
-    lo = lo > hole->begin_ns ? lo : hole->begin_ns;
     hi = hi > lo ? hi : lo;
+    /* After edits around it the hole may lie before what stands earlier than it begins. */
+    lo = lo > hole->begin_ns ? lo : hole->begin_ns;
+    lo = lo < hi ? lo : hi;
     for (size_t i = 0; i < count; i++) {
         stn_event event = made[i].event;
         event.time_ns = lo + (hi - lo) / (count + 1) * (i + 1);

@@ -29,8 +29,8 @@ bool stn_tape_emit(stn_repairer *r, const stn_event *event, uint32_t edit, uint3
     if (broken) {
         *broken = STN_NO_ID;
     }
-    if (!item) {
-        return false;
+    if (!item || event->time_ns < stn_tape_time(r)) {
+        return false; /* no memory, or it would stand before what stands already */
     }
     stn_item made = {.event = *event, .edit = edit, .rule = rule};
     made.before = stn_checker_mark(r->checker);
