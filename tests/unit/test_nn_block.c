@@ -130,6 +130,69 @@ static void causal_rows_do_not_see_ahead(void **state) {
     unmake(&f);
 }
 
+enum { PART = 500, PARTS = 3, LONG = PART * PARTS };
+
+/* One block forward and back over @p rows rows of @p x, which becomes the output; @p dx likewise
+ * the input's gradient. */
+static void run_rows(fixture *f, const stn_nn_span *parts, uint32_t count, uint32_t rows, float *x,
+                     float *dx) {
+    static uint32_t pos[LONG];
+    stn_err err = {0};
+    stn_nn_pass pass = f->pass;
+    for (uint32_t i = 0; i < rows; i++) {
+        pos[i] = i % PART % 64;
+    }
+    pass.spans = parts;
+    pass.span_count = count;
+    pass.rows = rows;
+    pass.pos = pos;
+    float *scratch = malloc(stn_nn_block_scratch(&shape, rows) * sizeof *scratch);
+    assert_non_null(scratch);
+    assert_int_equal(stn_nn_block_reserve(&f->saved[0], &shape, rows, &err), STN_OK);
+    stn_nn_block_forward(&f->block[0], &shape, &pass, &f->saved[0], x);
+    stn_nn_block_backward(&f->block[0], &shape, &pass, &f->saved[0], dx, scratch);
+    free(scratch);
+}
+
+static void assert_near(const float *got, const float *want, size_t count, const char *what) {
+    for (size_t i = 0; i < count; i++) {
+        if (!(fabsf(got[i] - want[i]) <= 1e-3f * (1 + fabsf(want[i])))) {
+            fail_msg("%s: item %zu of %zu: %g, expected %g", what, i, count, got[i], want[i]);
+        }
+    }
+}
+
+/* Rows pass the layers in tiles: more rows than one holds give what their parts give. */
+static void many_rows_are_their_parts(void **state) {
+    (void)state;
+    static float x[2][LONG * 16], dx[2][LONG * 16], gradient[2][8192];
+    stn_nn_span parts[PARTS];
+    fixture f;
+    make(&f, stn_nn_kernels_best());
+    assert_true(f.params.count <= 8192);
+    stn_rng rng;
+    stn_rng_init(&rng, 2);
+    for (size_t i = 0; i < (size_t)LONG * 16; i++) {
+        x[0][i] = x[1][i] = (float)stn_rng_normal(&rng);
+        dx[0][i] = dx[1][i] = (float)stn_rng_normal(&rng);
+    }
+    for (uint32_t p = 0; p < PARTS; p++) {
+        uint32_t from = p * PART, to = from + PART;
+        parts[p] = (stn_nn_span){from, to, {from, 0}, {to, 0}, false, 0};
+    }
+    run_rows(&f, parts, PARTS, LONG, x[0], dx[0]);
+    memcpy(gradient[0], f.params.gradient, f.params.count * sizeof(float));
+    memset(f.params.gradient, 0, f.params.count * sizeof(float));
+    for (size_t p = 0; p < PARTS; p++) {
+        run_rows(&f, parts, 1, PART, x[1] + p * PART * 16, dx[1] + p * PART * 16);
+    }
+    memcpy(gradient[1], f.params.gradient, f.params.count * sizeof(float));
+    assert_near(x[0], x[1], (size_t)LONG * 16, "output");
+    assert_near(dx[0], dx[1], (size_t)LONG * 16, "gradient of the input");
+    assert_near(gradient[0], gradient[1], f.params.count, "gradient of the weights");
+    unmake(&f);
+}
+
 static void a_step_descends_and_repeats(void **state) {
     (void)state;
     float first[2];
@@ -181,6 +244,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_way_back_is_the_derivative),
         cmocka_unit_test(causal_rows_do_not_see_ahead),
+        cmocka_unit_test(many_rows_are_their_parts),
         cmocka_unit_test(a_step_descends_and_repeats),
         cmocka_unit_test(a_gradient_that_is_not_finite_changes_nothing),
     };

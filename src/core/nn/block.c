@@ -106,67 +106,108 @@ static float *gradient_of(const stn_nn_pass *pass, size_t index) {
     return stn_nn_params_at(pass->params, pass->params->gradient, index);
 }
 
+/* Rows that pass a chain of layers together, so that what one writes is still in the cache when the
+ * next one reads it. */
+#define ROW_TILE 1024
+
+static size_t tile_rows(size_t rows, size_t from) {
+    return rows - from < ROW_TILE ? rows - from : ROW_TILE;
+}
+
+/* Rows from … of x to queries, keys and values. */
+static void qkv_forward(const stn_nn_block *b, const stn_nn_block_shape *s, const stn_nn_pass *pass,
+                        stn_nn_block_saved *saved, const float *x, size_t from, size_t rows) {
+    const stn_nn_kernels *k = pass->kernels;
+    size_t d = s->d;
+    float *n1 = saved->n1 + from * d, *qkv = saved->qkv + from * 3 * d;
+    k->rmsnorm(rows, d, x + from * d, weight_of(pass, b->norm1), n1, saved->inv1 + from,
+               saved->x1 + from * d);
+    stn_nn_linear(k, rows, 3 * d, d, n1, weight_of(pass, b->qkv), false, qkv);
+    k->rope(rows, (size_t)2 * s->heads, s->head_size, 3 * d, pass->rope, pass->pos + from, false,
+            qkv);
+}
+
+/* Rows from … of x, after attention. */
+static void mlp_forward(const stn_nn_block *b, const stn_nn_block_shape *s, const stn_nn_pass *pass,
+                        stn_nn_block_saved *saved, float *x, size_t from, size_t rows) {
+    const stn_nn_kernels *k = pass->kernels;
+    size_t d = s->d, ff = s->ff;
+    float *n2 = saved->n2 + from * d, *gate = saved->gate + from * 2 * ff;
+    float *act = saved->act + from * ff;
+    x += from * d;
+    stn_nn_linear(k, rows, d, d, saved->att + from * d, weight_of(pass, b->out), true, x);
+    k->rmsnorm(rows, d, x, weight_of(pass, b->norm2), n2, saved->inv2 + from, saved->x2 + from * d);
+    stn_nn_linear(k, rows, 2 * ff, d, n2, weight_of(pass, b->gate), false, gate);
+    k->swiglu(rows, ff, gate, act);
+    stn_nn_linear(k, rows, d, ff, act, weight_of(pass, b->down), true, x);
+}
+
 void stn_nn_block_forward(const stn_nn_block *b, const stn_nn_block_shape *s,
                           const stn_nn_pass *pass, stn_nn_block_saved *saved, float *x) {
-    const stn_nn_kernels *k = pass->kernels;
+    const stn_nn_attention attention = block_attention(s, pass);
     size_t rows = pass->rows, d = s->d;
-    stn_nn_attention attention = block_attention(s, pass);
-    k->rmsnorm(rows, d, x, weight_of(pass, b->norm1), saved->n1, saved->inv1, saved->x1);
-    stn_nn_linear(k, rows, 3 * d, d, saved->n1, weight_of(pass, b->qkv), false, saved->qkv);
-    k->rope(rows, (size_t)2 * s->heads, s->head_size, 3 * d, pass->rope, pass->pos, false,
-            saved->qkv);
-    k->attention(&attention, saved->qkv, saved->qkv + d, saved->qkv + 2 * d, saved->att,
-                 saved->lse);
-    stn_nn_linear(k, rows, d, d, saved->att, weight_of(pass, b->out), true, x);
-    k->rmsnorm(rows, d, x, weight_of(pass, b->norm2), saved->n2, saved->inv2, saved->x2);
-    stn_nn_linear(k, rows, 2 * (size_t)s->ff, d, saved->n2, weight_of(pass, b->gate), false,
-                  saved->gate);
-    k->swiglu(rows, s->ff, saved->gate, saved->act);
-    stn_nn_linear(k, rows, d, s->ff, saved->act, weight_of(pass, b->down), true, x);
+    for (size_t from = 0; from < rows; from += ROW_TILE) {
+        qkv_forward(b, s, pass, saved, x, from, tile_rows(rows, from));
+    }
+    pass->kernels->attention(&attention, saved->qkv, saved->qkv + d, saved->qkv + 2 * d, saved->att,
+                             saved->lse);
+    for (size_t from = 0; from < rows; from += ROW_TILE) {
+        mlp_forward(b, s, pass, saved, x, from, tile_rows(rows, from));
+    }
 }
 
+/* datt [rows][d], dqkv [rows][3d], and of a tile dn [d], dact [ff], dgate [2ff]. */
 size_t stn_nn_block_scratch(const stn_nn_block_shape *s, size_t rows) {
-    size_t attention = 3 * (size_t)s->d, gate = 3 * (size_t)s->ff;
-    return rows * (s->d + (attention > gate ? attention : gate));
+    size_t tile = rows < ROW_TILE ? rows : ROW_TILE;
+    return rows * 4 * s->d + tile * (s->d + 3 * (size_t)s->ff);
 }
 
+/* Rows from … of dx through the gate, then through the product after attention to datt. */
 static void mlp_backward(const stn_nn_block *b, const stn_nn_block_shape *s,
                          const stn_nn_pass *pass, const stn_nn_block_saved *saved, float *dx,
-                         float *scratch) {
+                         float *datt, float *scratch, size_t from, size_t rows) {
     const stn_nn_kernels *k = pass->kernels;
-    size_t rows = pass->rows, d = s->d, ff = s->ff;
+    size_t d = s->d, ff = s->ff;
     float *dn = scratch, *dact = dn + rows * d, *dgate = dact + rows * ff;
-    stn_nn_linear_back(k, rows, d, ff, saved->act, weight_of(pass, b->down), dx, false, dact,
-                       gradient_of(pass, b->down));
-    k->swiglu_back(rows, ff, saved->gate, dact, dgate);
-    stn_nn_linear_back(k, rows, 2 * ff, d, saved->n2, weight_of(pass, b->gate), dgate, false, dn,
-                       gradient_of(pass, b->gate));
-    k->rmsnorm_back(rows, d, saved->x2, weight_of(pass, b->norm2), saved->inv2, dn, dx,
-                    gradient_of(pass, b->norm2));
+    dx += from * d;
+    stn_nn_linear_back(k, rows, d, ff, saved->act + from * ff, weight_of(pass, b->down), dx, false,
+                       dact, gradient_of(pass, b->down));
+    k->swiglu_back(rows, ff, saved->gate + from * 2 * ff, dact, dgate);
+    stn_nn_linear_back(k, rows, 2 * ff, d, saved->n2 + from * d, weight_of(pass, b->gate), dgate,
+                       false, dn, gradient_of(pass, b->gate));
+    k->rmsnorm_back(rows, d, saved->x2 + from * d, weight_of(pass, b->norm2), saved->inv2 + from,
+                    dn, dx, gradient_of(pass, b->norm2));
+    stn_nn_linear_back(k, rows, d, d, saved->att + from * d, weight_of(pass, b->out), dx, false,
+                       datt + from * d, gradient_of(pass, b->out));
 }
 
-static void attention_backward(const stn_nn_block *b, const stn_nn_block_shape *s,
-                               const stn_nn_pass *pass, const stn_nn_block_saved *saved, float *dx,
-                               float *scratch) {
+static void qkv_backward(const stn_nn_block *b, const stn_nn_block_shape *s,
+                         const stn_nn_pass *pass, const stn_nn_block_saved *saved, float *dx,
+                         float *dqkv, float *dn, size_t from, size_t rows) {
     const stn_nn_kernels *k = pass->kernels;
-    size_t rows = pass->rows, d = s->d;
-    stn_nn_attention attention = block_attention(s, pass);
-    float *datt = scratch, *dqkv = datt + rows * d; /* datt is dn once it has been used */
-    stn_nn_linear_back(k, rows, d, d, saved->att, weight_of(pass, b->out), dx, false, datt,
-                       gradient_of(pass, b->out));
-    memset(dqkv, 0, rows * 3 * d * sizeof *dqkv);
-    k->attention_back(&attention, saved->qkv, saved->qkv + d, saved->qkv + 2 * d, saved->att,
-                      saved->lse, datt, dqkv, dqkv + d, dqkv + 2 * d);
-    k->rope(rows, (size_t)2 * s->heads, s->head_size, 3 * d, pass->rope, pass->pos, true, dqkv);
-    stn_nn_linear_back(k, rows, 3 * d, d, saved->n1, weight_of(pass, b->qkv), dqkv, false, datt,
-                       gradient_of(pass, b->qkv));
-    k->rmsnorm_back(rows, d, saved->x1, weight_of(pass, b->norm1), saved->inv1, datt, dx,
-                    gradient_of(pass, b->norm1));
+    size_t d = s->d;
+    dqkv += from * 3 * d;
+    k->rope(rows, (size_t)2 * s->heads, s->head_size, 3 * d, pass->rope, pass->pos + from, true,
+            dqkv);
+    stn_nn_linear_back(k, rows, 3 * d, d, saved->n1 + from * d, weight_of(pass, b->qkv), dqkv,
+                       false, dn, gradient_of(pass, b->qkv));
+    k->rmsnorm_back(rows, d, saved->x1 + from * d, weight_of(pass, b->norm1), saved->inv1 + from,
+                    dn, dx + from * d, gradient_of(pass, b->norm1));
 }
 
 void stn_nn_block_backward(const stn_nn_block *b, const stn_nn_block_shape *s,
                            const stn_nn_pass *pass, const stn_nn_block_saved *saved, float *dx,
                            float *scratch) {
-    mlp_backward(b, s, pass, saved, dx, scratch);
-    attention_backward(b, s, pass, saved, dx, scratch);
+    const stn_nn_attention attention = block_attention(s, pass);
+    size_t rows = pass->rows, d = s->d;
+    float *datt = scratch, *dqkv = datt + rows * d, *tile = dqkv + rows * 3 * d;
+    for (size_t from = 0; from < rows; from += ROW_TILE) {
+        mlp_backward(b, s, pass, saved, dx, datt, tile, from, tile_rows(rows, from));
+    }
+    memset(dqkv, 0, rows * 3 * d * sizeof *dqkv);
+    pass->kernels->attention_back(&attention, saved->qkv, saved->qkv + d, saved->qkv + 2 * d,
+                                  saved->att, saved->lse, datt, dqkv, dqkv + d, dqkv + 2 * d);
+    for (size_t from = 0; from < rows; from += ROW_TILE) {
+        qkv_backward(b, s, pass, saved, dx, dqkv, tile, from, tile_rows(rows, from));
+    }
 }
