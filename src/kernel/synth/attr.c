@@ -9,15 +9,15 @@
 enum {
     TRIES = 4,
     TRUST = 6,
-    BASE_FROM = 2, /* refusals after which values are drawn without their source, */
-    COPY_FROM = 4, /* refusals after which numbers repeat what tells about them, */
-    ZERO_FROM = 6, /* … and after which they are 0 */
+    WIDE_FROM = 1,  /* refusals after which templates are drawn without what tells, */
+    ALONE_FROM = 3, /* after which each attribute is drawn by itself, */
+    BASE_FROM = 4,  /* … values without their source, */
+    COPY_FROM = 5,  /* … numbers repeat what tells about them, */
+    ZERO_FROM = 6,  /* … are 0 */
+    ANY_FROM = 7,   /* … and are any small number */
+    ANY_MAX = 1024,
     SPARE_THREADS = 2,
     EARLY_EVENTS = 20000,
-    OVERDUE_DEPTH = 16,
-    OVERDUE_CPUS = 8,
-    USUAL_TIMES = 8,         /* a sleep of so many usual ones is too long */
-    USUAL_SLACK_NS = 100000, /* … and this much more */
     TID_WRAP = 4194304,
     TID_FIRST = 300,
 };
@@ -30,7 +30,18 @@ typedef struct drawing {
     stn_rng *rng;
     stn_subject subject;
     uint32_t attempt;
+    const stn_layout *layout;
+    const uint32_t *template; /* NULL: each attribute by itself */
 } drawing;
+
+/* A word of the template, the first time that it is asked for; else a draw. */
+static uint32_t word_or_draw(drawing *d, int attempt, uint32_t word, const uint64_t *rungs,
+                             uint32_t count) {
+    if (attempt == 0 && d->template && d->template[word] != STN_TEMPLATE_NONE) {
+        return d->template[word];
+    }
+    return stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+}
 
 /* ---- values -------------------------------------------------------------------- */
 
@@ -61,7 +72,9 @@ static stn_val draw_value(drawing *d, uint16_t field) {
     stn_val told = stn_source_value(d->world, &how->source, d->draft, &d->subject, field);
     bool plain = d->type->partner != STN_PARTNER_NONE && how->kind <= STN_FIELD_HEX;
     if (plain && d->attempt >= ZERO_FROM) {
-        return (stn_val){.v = 0, .kind = how->kind};
+        bool zero = d->attempt < ANY_FROM;
+        return (stn_val){.v = zero ? 0 : (int64_t)stn_rng_below(d->rng, ANY_MAX),
+                         .kind = how->kind};
     }
     if (plain && d->attempt >= COPY_FROM && told.kind <= STN_FIELD_HEX) {
         return (stn_val){.v = told.v, .kind = how->kind};
@@ -69,9 +82,10 @@ static stn_val draw_value(drawing *d, uint16_t field) {
     uint64_t rungs[STN_VALUE_RUNGS];
     uint32_t count =
         stn_attr_value_rungs(d->draft->type, field, &how->source, d->draft->tid == 0, told, rungs);
-    for (int i = 0; i < TRIES; i++) {
+    int first = stn_means_thread(d->type->fields[field].means) ? 1 : 0;
+    for (int i = first; i < TRIES; i++) {
         uint32_t known = d->attempt < BASE_FROM || count < 2 ? count : 2;
-        uint32_t symbol = stn_chain_draw(&d->attr->chain, rungs, known, TRUST, d->rng);
+        uint32_t symbol = word_or_draw(d, i, d->layout->field[field], rungs, known);
         if (symbol == STN_VALUE_COPY && told.kind != STN_VAL_NONE) {
             told.kind = told.kind == STN_FIELD_STR ? STN_FIELD_STR : how->kind;
             return told;
@@ -117,22 +131,25 @@ static uint32_t from_list(drawing *d, uint16_t field, uint32_t relation) {
     uint64_t rungs[3];
     uint32_t count = stn_pick_rungs(d->world, STN_TABLE_AGE, d->draft, field, relation,
                                     d->subject.current, rungs);
-    uint32_t rank = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+    uint32_t words = d->layout->field[field];
+    uint32_t rank = word_or_draw(d, 0, words + STN_WORD_AGE, rungs, count);
     rank = rank == STN_CHAIN_NONE ? 0 : rank;
+    uint32_t open = d->template ? d->template[words + STN_WORD_OPEN] : STN_TEMPLATE_NONE;
     count = stn_pick_rungs(d->world, STN_TABLE_COMM, d->draft, field, relation, d->subject.current,
                            rungs);
     bool any = must_find(d, field);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t comm = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+        uint32_t comm = word_or_draw(d, i, words + STN_WORD_COMM, rungs, count);
         if (comm == STN_CHAIN_NONE) {
             break;
         }
-        uint32_t found = stn_pick_thread(d->world, relation, d->draft->cpu, comm, rank, age);
+        stn_kin kin = {comm, i == 0 ? open : STN_TEMPLATE_NONE};
+        uint32_t found = stn_pick_thread(d->world, relation, d->draft->cpu, kin, rank, age);
         if (found != STN_WORLD_NONE) {
             return found;
         }
     }
-    return any ? stn_pick_thread(d->world, relation, d->draft->cpu, STN_WORLD_NONE, rank, age)
+    return any ? stn_pick_thread(d->world, relation, d->draft->cpu, stn_kin_any, rank, age)
                : STN_WORLD_NONE;
 }
 
@@ -141,7 +158,8 @@ static uint32_t related(drawing *d, uint16_t field, uint32_t relation) {
     const stn_cpu *cpu = &d->world->cpus[d->draft->cpu];
     uint32_t index = STN_WORLD_NONE;
     if (relation == STN_PICK_IDLE) {
-        return d->draft->cpu;
+        bool wanted = stn_world_list(d->world, d->draft->cpu, STN_THREAD_READY)->count > 0;
+        return wanted ? STN_WORLD_NONE : d->draft->cpu; /* no idling while somebody is ready */
     }
     if (relation >= STN_PICK_RELATED) {
         return from_list(d, field, relation);
@@ -167,10 +185,10 @@ static uint32_t related(drawing *d, uint16_t field, uint32_t relation) {
     return fits ? index : STN_WORLD_NONE;
 }
 
-static const stn_floor *floor_of(const stn_attr *attr, uint32_t comm) {
-    for (uint32_t i = 0; i < attr->floor_count; i++) {
-        if (attr->floors[i].comm == comm) {
-            return &attr->floors[i];
+static const stn_crowd *crowd_of(const stn_attr *attr, uint32_t comm) {
+    for (uint32_t i = 0; i < attr->crowd_count; i++) {
+        if (attr->crowds[i].comm == comm) {
+            return &attr->crowds[i];
         }
     }
     return NULL;
@@ -178,8 +196,8 @@ static const stn_floor *floor_of(const stn_attr *attr, uint32_t comm) {
 
 static bool draw_child(drawing *d, uint16_t field) {
     uint32_t comm = d->world->threads[d->subject.current].comm;
-    const stn_floor *floor = floor_of(d->attr, comm);
-    if (floor && stn_world_named(d->world, comm) >= floor->most + SPARE_THREADS) {
+    const stn_crowd *crowd = crowd_of(d->attr, comm);
+    if (crowd && stn_world_named(d->world, comm) >= crowd->most + SPARE_THREADS) {
         return false;
     }
     if (d->world->live_threads > 2 * d->attr->thread_limit + 64) {
@@ -195,7 +213,8 @@ static bool take_thread(drawing *d, uint16_t field, uint32_t relation) {
         return false;
     }
     const stn_thread *thread = &d->world->threads[index];
-    if (d->type->role == STN_ROLE_WAKEUP && !thread->waked && thread->state != STN_THREAD_UNSEEN) {
+    if (d->type->role == STN_ROLE_WAKEUP && d->world->wakes_in_two && !thread->waked &&
+        thread->state != STN_THREAD_UNSEEN) {
         return false; /* nobody began to wake it */
     }
     d->draft->vals[field] = tid_val(d->world->threads[index].tid);
@@ -203,55 +222,20 @@ static bool take_thread(drawing *d, uint16_t field, uint32_t relation) {
     return true;
 }
 
-static uint64_t longest_sleep(const stn_attr *attr, uint32_t comm) {
-    uint32_t low = 0, high = attr->sleep_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (attr->sleeps[middle].comm < comm) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == attr->sleep_count || attr->sleeps[low].comm != comm) {
-        return UINT64_MAX;
-    }
-    const stn_sleep *sleep = &attr->sleeps[low];
-    uint64_t usual = sleep->total_ns / (sleep->count ? sleep->count : 1);
-    uint64_t late = USUAL_TIMES * usual + USUAL_SLACK_NS;
-    return late < sleep->longest_ns ? late : sleep->longest_ns;
-}
-
-uint32_t stn_attr_overdue(const stn_attr *attr, const stn_world *world) {
-    for (uint16_t r = 0; r < world->cpu_count && r < OVERDUE_CPUS; r++) {
-        uint32_t at = stn_world_list(world, world->ranks[r], STN_THREAD_BLOCKED)->oldest;
-        for (int i = 0; i < OVERDUE_DEPTH && at != STN_WORLD_NONE; i++) {
-            const stn_thread *thread = &world->threads[at];
-            uint64_t slept = world->now_ns - thread->since_ns;
-            if (!thread->exiting && slept > longest_sleep(attr, thread->comm)) {
-                return at;
-            }
-            at = thread->newer;
-        }
-    }
-    return STN_WORLD_NONE;
-}
-
 static bool draw_thread(drawing *d, uint16_t field) {
-    if (d->type->role == STN_ROLE_WAKING && d->attempt == 0) {
-        uint32_t late = stn_attr_overdue(d->attr, d->world);
-        if (late != STN_WORLD_NONE) {
-            d->draft->vals[field] = tid_val(d->world->threads[late].tid);
-            d->subject.thread = late;
-            return true;
-        }
+    if (d->world->forgotten != STN_WORLD_NONE && d->type->role >= STN_ROLE_WAKING &&
+        d->type->role <= STN_ROLE_WAKEUP) {
+        d->draft->vals[field] = tid_val(d->world->threads[d->world->forgotten].tid);
+        d->subject.thread = d->world->forgotten;
+        return true;
     }
     uint64_t rungs[3];
     uint64_t word = stn_pick_word(d->world, d->draft);
     uint32_t count =
         stn_pick_rungs(d->world, STN_TABLE_PICK, d->draft, field, word, d->subject.current, rungs);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+        uint32_t relation =
+            word_or_draw(d, i, d->layout->field[field] + STN_WORD_RELATION, rungs, count);
         if (relation == STN_PICK_LITERAL) {
             d->draft->vals[field] = draw_value(d, field);
             return true;
@@ -260,7 +244,7 @@ static bool draw_thread(drawing *d, uint16_t field) {
             return draw_child(d, field);
         }
         if (relation >= STN_PICK_SYMBOLS) {
-            return false;
+            break;
         }
         if (take_thread(d, field, relation)) {
             return true;
@@ -310,26 +294,56 @@ static bool take_instance(drawing *d, const stn_type_key *key, uint32_t index) {
     return true;
 }
 
+/* Does the event open something in a handler that comes for timers alone? */
+static bool expires(const drawing *d) {
+    const stn_cpu *cpu = &d->world->cpus[d->draft->cpu];
+    return d->type->frame == STN_FRAME_PUSH && cpu->depth > 0 &&
+           stn_dues_driven(&d->attr->dues, cpu->stack[0]);
+}
+
 static bool take_key(drawing *d, uint8_t number, const stn_type_key *key, uint32_t relation) {
     uint32_t rank = 0;
     if (relation >= STN_KEY_STATE) {
         uint64_t rungs[3];
         uint32_t count = stn_pick_rungs(d->world, STN_TABLE_KEY_AGE, d->draft, number, relation,
                                         d->subject.current, rungs);
-        rank = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+        rank = word_or_draw(d, 0, d->layout->key[number] + STN_WORD_AGE, rungs, count);
     }
     uint32_t index =
         stn_key_pick(d->world, d->draft, key->domain, d->subject.current, relation,
                      rank == STN_CHAIN_NONE ? 0 : rank, d->attr->key_age[d->draft->type][number]);
-    return index != STN_WORLD_NONE && take_instance(d, key, index);
+    if (index == STN_WORLD_NONE) {
+        return false;
+    }
+    if (expires(d) && d->world->instances[index].due_ns > d->draft->time_ns) {
+        return false; /* its time has not come */
+    }
+    return take_instance(d, key, index);
+}
+
+/* The timer that the handler came for, if it still waits: that one or none. */
+static bool take_due(drawing *d, const stn_type_key *key, bool *taken) {
+    uint32_t index = d->world->cpus[d->draft->cpu].due_timer;
+    const stn_instance *timer = index == STN_WORLD_NONE ? NULL : &d->world->instances[index];
+    if (!expires(d) || !timer || !timer->used || timer->domain != key->domain ||
+        timer->due_ns == 0 || timer->due_ns > d->draft->time_ns) {
+        return false;
+    }
+    *taken = stn_key_suits(d->type, timer) && take_instance(d, key, index);
+    return true;
 }
 
 static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
+    bool taken;
+    if (take_due(d, key, &taken)) {
+        return taken;
+    }
     uint64_t rungs[3];
     uint32_t count =
         stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0, d->subject.current, rungs);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t relation = stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+        uint32_t relation =
+            word_or_draw(d, i, d->layout->key[number] + STN_WORD_RELATION, rungs, count);
         if (relation == STN_KEY_FRESH) {
             draw_fresh(d, key);
             return true;
@@ -377,6 +391,18 @@ static bool is_early(const drawing *d, const stn_type_key *key) {
     return d->world->unheard[key->domain] > 0 && d->world->events < EARLY_EVENTS;
 }
 
+/* What opens or closes something names it. */
+static bool is_nameless(const drawing *d, const stn_type_key *key) {
+    if (!d->type->entry && d->type->partner == STN_PARTNER_NONE) {
+        return false;
+    }
+    bool missing = false;
+    for (uint8_t j = 0; j < key->field_count; j++) {
+        missing |= d->draft->vals[key->fields[j]].kind == STN_VAL_NONE;
+    }
+    return missing;
+}
+
 static bool is_open(const drawing *d, const stn_type_key *key) {
     stn_val parts[STN_KEY_FIELDS];
     for (uint8_t j = 0; j < key->field_count; j++) {
@@ -418,6 +444,9 @@ static bool draw_named(drawing *d) {
         if (fixed || d->attr->key_age[d->draft->type][k] == STN_KEY_BY_VALUE) {
             draw_key_value(d, &keys->keys[k]);
         } else if (!draw_key(d, k, &keys->keys[k])) {
+            return false;
+        }
+        if (is_nameless(d, &keys->keys[k])) {
             return false;
         }
         if (d->type->frame == STN_FRAME_PUSH &&
@@ -476,8 +505,25 @@ static bool leaves_rightly(const drawing *d) {
 /* A workload goes on: the last thread of a name that was always there does not end. */
 static bool may_end(const drawing *d) {
     uint32_t comm = d->world->threads[d->subject.current].comm;
-    const stn_floor *floor = floor_of(d->attr, comm);
-    return !floor || floor->least == 0 || stn_world_named(d->world, comm) > floor->least;
+    const stn_crowd *crowd = crowd_of(d->attr, comm);
+    return !crowd || crowd->least == 0 || stn_world_named(d->world, comm) > crowd->least;
+}
+
+uint64_t stn_attr_told(const stn_attr *attr, const stn_world *world, const stn_draft *draft,
+                       uint32_t current) {
+    const stn_vtype *type = &attr->vocab->types[draft->type];
+    const stn_attr_field *fields = &attr->fields[(size_t)draft->type * STN_VFIELD_MAX];
+    const stn_subject subject = {current, STN_WORLD_NONE, STN_WORLD_NONE};
+    uint64_t hash = 1;
+    for (uint16_t i = 0; i < type->field_count; i++) {
+        uint8_t kind = fields[i].source.kind;
+        bool early = kind == STN_SOURCE_THREAD || kind == STN_SOURCE_CPU;
+        if (early && type->fields[i].means == STN_MEANS_VALUE) {
+            stn_val told = stn_source_value(world, &fields[i].source, draft, &subject, i);
+            hash = stn_chain_mix(hash, stn_val_word(told));
+        }
+    }
+    return hash;
 }
 
 bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, stn_draft *draft,
@@ -491,9 +537,15 @@ bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, 
                  .rng = rng,
                  .attempt = attempt,
                  .subject = {current, STN_WORLD_NONE, STN_WORLD_NONE}};
+    d.layout = &attr->templates.layouts[draft->type];
     draft->tid = world->threads[current].tid;
     draft->comm = world->threads[current].comm;
     draft->val_count = d.type->field_count;
+    if (attempt < ALONE_FROM && d.layout->size > 0) {
+        bool wide = attempt >= WIDE_FROM;
+        uint64_t told = wide ? 0 : stn_attr_told(attr, world, draft, current);
+        d.template = stn_template_draw(&attr->templates, world, draft, current, told, wide, rng);
+    }
     bool ends = d.type->role == STN_ROLE_EXIT || d.type->role == STN_ROLE_RENAME;
     if ((ends && !may_end(&d)) || !draw_named(&d)) {
         return false;
@@ -513,7 +565,8 @@ stn_status stn_attr_begin(const stn_attr *attr, stn_world *world, stn_rng *rng) 
 }
 
 uint64_t stn_attr_parameters(const stn_attr *attr) {
-    return attr->chain.next_count + attr->value_count;
+    return attr->chain.next_count + attr->value_count + attr->templates.word_count +
+           attr->templates.pool.case_count;
 }
 
 void stn_attr_fini(stn_attr *attr) {
@@ -521,13 +574,15 @@ void stn_attr_fini(stn_attr *attr) {
         stn_start_fini(&attr->starts[i]);
     }
     stn_free(attr->starts);
-    stn_free(attr->floors);
-    stn_free(attr->sleeps);
-    stn_limits_fini(&attr->limits);
+    stn_free(attr->crowds);
+    stn_sleeps_fini(&attr->sleeps);
+    stn_dues_fini(&attr->dues);
     stn_free(attr->slots.of);
     stn_free(attr->fields);
     stn_free(attr->key_age);
     stn_free(attr->values);
     stn_chain_fini(&attr->chain);
+    stn_templates_fini(&attr->templates);
+    stn_wakes_fini(&attr->wakes);
     *attr = (stn_attr){0};
 }

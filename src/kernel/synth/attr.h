@@ -11,10 +11,12 @@
 #define STN_KERNEL_SYNTH_ATTR_H
 
 #include "kernel/synth/chain.h"
-#include "kernel/synth/limits.h"
+#include "kernel/synth/dues.h"
+#include "kernel/synth/sleeps.h"
 #include "kernel/synth/source.h"
 #include "kernel/synth/start.h"
 #include "kernel/synth/step.h"
+#include "kernel/synth/template.h"
 #include "kernel/synth/walk.h"
 
 /** How the age of the one picked is counted. */
@@ -45,18 +47,19 @@ typedef struct stn_attr {
     const stn_vocab *vocab;     /**< borrowed */
     const stn_domains *domains; /**< borrowed */
     stn_slots slots;
+    stn_wakes wakes;
     stn_attr_field *fields;            /**< [type_count][STN_VFIELD_MAX] */
     uint8_t (*key_age)[STN_TYPE_KEYS]; /**< [type_count] stn_age, or STN_KEY_BY_VALUE */
     stn_val *values;                   /**< values kept exactly */
     uint32_t value_count;
-    stn_chain chain;   /**< all tables */
-    stn_start *starts; /**< [start_count] moments to begin from */
+    stn_templates templates; /**< attributes drawn together: asked first */
+    stn_chain chain;         /**< and each by itself: all tables */
+    stn_start *starts;       /**< [start_count] moments to begin from */
     uint32_t start_count;
-    stn_floor *floors; /**< [floor_count] names of which some thread was always alive */
-    uint32_t floor_count;
-    stn_sleep *sleeps; /**< [sleep_count] by comm, rising */
-    uint32_t sleep_count;
-    stn_limits limits;
+    stn_crowd *crowds; /**< [crowd_count] by name */
+    uint32_t crowd_count;
+    stn_sleeps sleeps;
+    stn_dues dues;
     uint16_t cpu_count;
     uint32_t thread_limit; /**< most threads alive at once in a training run */
 } stn_attr;
@@ -76,12 +79,13 @@ stn_status stn_attr_begin(const stn_attr *attr, stn_world *world, stn_rng *rng) 
 bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, stn_draft *draft,
                       stn_rng *rng);
 
-/** A thread that has slept for longer than its like did in training, or STN_WORLD_NONE. Chance
- *  alone would in the end leave all of a workload's threads waiting for each other. */
-uint32_t stn_attr_overdue(const stn_attr *attr, const stn_world *world);
 /** Context of a value given its source; rung 0 is the field alone. @return rungs */
 uint32_t stn_attr_value_rungs(uint32_t type, uint16_t field, const stn_source *source, bool idle,
                               stn_val told, uint64_t *out);
+
+/** Hash of the words of what tells about the fields of @p draft and is known before any. */
+uint64_t stn_attr_told(const stn_attr *attr, const stn_world *world, const stn_draft *draft,
+                       uint32_t current);
 
 void stn_attr_put(const stn_attr *attr, stn_blob *blob);
 /** @p vocab and @p domains are those read before. @return STN_OK; STN_EFORMAT, STN_ENOMEM */

@@ -13,19 +13,13 @@ static void put_starts(const stn_attr *attr, stn_blob *blob) {
     for (uint32_t i = 0; i < attr->start_count; i++) {
         stn_start_put(&attr->starts[i], blob);
     }
-    stn_blob_u32(blob, attr->floor_count);
-    for (uint32_t i = 0; i < attr->floor_count; i++) {
-        stn_blob_u32(blob, attr->floors[i].comm);
-        stn_blob_u32(blob, attr->floors[i].least);
-        stn_blob_u32(blob, attr->floors[i].most);
+    stn_blob_u32(blob, attr->crowd_count);
+    for (uint32_t i = 0; i < attr->crowd_count; i++) {
+        stn_blob_u32(blob, attr->crowds[i].comm);
+        stn_blob_u32(blob, attr->crowds[i].least);
+        stn_blob_u32(blob, attr->crowds[i].most);
     }
-    stn_blob_u32(blob, attr->sleep_count);
-    for (uint32_t i = 0; i < attr->sleep_count; i++) {
-        stn_blob_u32(blob, attr->sleeps[i].comm);
-        stn_blob_u64(blob, attr->sleeps[i].count);
-        stn_blob_u64(blob, attr->sleeps[i].total_ns);
-        stn_blob_u64(blob, attr->sleeps[i].longest_ns);
-    }
+    stn_sleeps_put(&attr->sleeps, blob);
 }
 
 void stn_attr_put(const stn_attr *attr, stn_blob *blob) {
@@ -52,7 +46,9 @@ void stn_attr_put(const stn_attr *attr, stn_blob *blob) {
         stn_blob_u8(blob, (uint8_t)attr->values[i].kind);
     }
     put_starts(attr, blob);
-    stn_limits_put(&attr->limits, blob);
+    stn_templates_put(&attr->templates, blob);
+    stn_wakes_put(&attr->wakes, blob);
+    stn_dues_put(&attr->dues, blob);
     stn_chain_put(&attr->chain, blob);
 }
 
@@ -108,31 +104,19 @@ static stn_status get_values(stn_attr *attr, stn_cursor *cursor) {
     return cursor->failed ? STN_EFORMAT : STN_OK;
 }
 
-static stn_status get_floors(stn_attr *attr, stn_cursor *cursor) {
+static stn_status get_crowds(stn_attr *attr, stn_cursor *cursor) {
     uint32_t count = stn_cursor_count(cursor, 12);
-    attr->floors = stn_malloc(count * sizeof *attr->floors);
-    if (!attr->floors) {
+    attr->crowds = stn_malloc(count * sizeof *attr->crowds);
+    if (!attr->crowds) {
         return STN_ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
-        attr->floors[i].comm = stn_cursor_u32(cursor);
-        attr->floors[i].least = stn_cursor_u32(cursor);
-        attr->floors[i].most = stn_cursor_u32(cursor);
+        attr->crowds[i].comm = stn_cursor_u32(cursor);
+        attr->crowds[i].least = stn_cursor_u32(cursor);
+        attr->crowds[i].most = stn_cursor_u32(cursor);
     }
-    attr->floor_count = count;
-    count = stn_cursor_count(cursor, 28);
-    attr->sleeps = stn_malloc(count * sizeof *attr->sleeps);
-    if (!attr->sleeps) {
-        return STN_ENOMEM;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        attr->sleeps[i].comm = stn_cursor_u32(cursor);
-        attr->sleeps[i].count = stn_cursor_u64(cursor);
-        attr->sleeps[i].total_ns = stn_cursor_u64(cursor);
-        attr->sleeps[i].longest_ns = stn_cursor_u64(cursor);
-    }
-    attr->sleep_count = count;
-    return cursor->failed ? STN_EFORMAT : STN_OK;
+    attr->crowd_count = count;
+    return cursor->failed ? STN_EFORMAT : stn_sleeps_get(&attr->sleeps, cursor);
 }
 
 static stn_status get_starts(stn_attr *attr, stn_cursor *cursor) {
@@ -152,7 +136,7 @@ static stn_status get_starts(stn_attr *attr, stn_cursor *cursor) {
             status = STN_EFORMAT;
         }
     }
-    return status == STN_OK ? get_floors(attr, cursor) : status;
+    return status == STN_OK ? get_crowds(attr, cursor) : status;
 }
 
 stn_status stn_attr_get(stn_attr *attr, stn_cursor *cursor, const stn_vocab *vocab,
@@ -182,7 +166,17 @@ stn_status stn_attr_get(stn_attr *attr, stn_cursor *cursor, const stn_vocab *voc
         status = get_starts(attr, cursor);
     }
     if (status == STN_OK) {
-        status = stn_limits_get(&attr->limits, cursor, vocab->type_count);
+        status = stn_templates_init(&attr->templates, vocab, domains);
+    }
+    if (status == STN_OK) {
+        status = stn_templates_get(&attr->templates, cursor);
+    }
+    if (status == STN_OK) {
+        status = stn_wakes_get(&attr->wakes, cursor);
+        attr->slots.wakes = &attr->wakes;
+    }
+    if (status == STN_OK) {
+        status = stn_dues_get(&attr->dues, cursor, vocab->type_count);
     }
     if (status == STN_OK) {
         status = stn_chain_get(&attr->chain, cursor, UINT32_MAX);

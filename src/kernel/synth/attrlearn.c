@@ -17,9 +17,10 @@ enum {
     SAMPLES = 1024,
     EXACT_ANY = 192,   /* distinct values of a field that are all kept exactly */
     EXACT_SHARE = 400, /* beyond: those with at least 1/400 of its cases */
+    START_AFTER = 500, /* events from which it is known who is there */
     STARTS = 3,        /* moments of each run that are kept to begin from */
     AGE_BITS = 3,      /* about, of an age that is not 0 */
-    FLOORS_EVERY = 512 /* events between two looks at who is there */
+    CROWDS_EVERY = 512 /* events between two looks at who is there */
 };
 
 typedef struct sample {
@@ -51,8 +52,14 @@ typedef struct learner {
     size_t value_capacity;
     uint64_t (*key_newest)[STN_TYPE_KEYS][STN_AGES];
     field_survey (*key_surveys)[STN_TYPE_KEYS]; /* relations of instances */
-    size_t floor_capacity, sleep_capacity;
+    stn_map crowds;                             /* comm -> row + 1 */
+    size_t crowd_capacity;
+    stn_sleeps_builder sleeps;
+    stn_dues_builder dues;
     uint32_t start_next; /* of the run being walked */
+    stn_templates_builder templates;
+    stn_wakes_builder wakes;
+    uint32_t words[UINT8_MAX]; /* template of the event being counted */
 } learner;
 
 /* ---- walking ----------------------------------------------------------------------- */
@@ -90,7 +97,7 @@ static void see_threads(learner *l, stn_walk_step *step, stn_subject *subject) {
     if (step->world->live_threads > l->attr->thread_limit) {
         l->attr->thread_limit = step->world->live_threads;
     }
-    subject->current = step->current;
+    *subject = (stn_subject){step->current, STN_WORLD_NONE, STN_WORLD_NONE};
     if (step->current != STN_WORLD_NONE) {
         find_subject(l, step->draft, subject);
     }
@@ -98,34 +105,46 @@ static void see_threads(learner *l, stn_walk_step *step, stn_subject *subject) {
 
 /* ---- 1. starts ------------------------------------------------------------------------ */
 
-static const double start_shares[STARTS] = {0.3, 0.55, 0.8};
+static const double start_shares[STARTS] = {0, 0.003, 0.008};
+static const double first_share = 0.3; /* of a short run, where START_AFTER is too much */
 
-static stn_status floors_begin(learner *l) {
+/* Row of a name, a new one if need be; NULL: out of memory. */
+static stn_crowd *crowd_of(learner *l, uint32_t comm) {
+    uint64_t *entry = stn_map_put(&l->crowds, comm, NULL);
+    if (!entry) {
+        return NULL;
+    }
+    if (*entry == 0) {
+        if (stn_grow(&l->attr->crowds, &l->crowd_capacity, l->attr->crowd_count + 1u,
+                     sizeof *l->attr->crowds) != STN_OK) {
+            return NULL;
+        }
+        l->attr->crowds[l->attr->crowd_count++] = (stn_crowd){.comm = comm};
+        *entry = l->attr->crowd_count;
+    }
+    return &l->attr->crowds[*entry - 1];
+}
+
+/* Those whose name is there at the first start: how few there are is counted from then on. */
+static stn_status crowds_begin(learner *l) {
     for (uint32_t i = l->world->cpu_count; i < l->world->thread_count; i++) {
-        uint32_t comm = l->world->threads[i].comm;
-        bool known = comm == STN_WORLD_NONE;
-        for (uint32_t j = 0; j < l->attr->floor_count && !known; j++) {
-            known = l->attr->floors[j].comm == comm;
+        if (l->world->threads[i].comm != STN_WORLD_NONE) {
+            stn_crowd *crowd = crowd_of(l, l->world->threads[i].comm);
+            if (!crowd) {
+                return STN_ENOMEM;
+            }
+            crowd->least = UINT32_MAX;
         }
-        if (known) {
-            continue;
-        }
-        if (stn_grow(&l->attr->floors, &l->floor_capacity, l->attr->floor_count + 1u,
-                     sizeof *l->attr->floors) != STN_OK) {
-            return STN_ENOMEM;
-        }
-        l->attr->floors[l->attr->floor_count++] = (stn_floor){comm, UINT32_MAX, 0};
     }
     return STN_OK;
 }
 
-/* From the first start of a run on, how few of each name there were. */
-static void floors_lower(learner *l) {
-    for (uint32_t j = 0; j < l->attr->floor_count; j++) {
-        uint32_t count = stn_world_named(l->world, l->attr->floors[j].comm);
-        stn_floor *floor = &l->attr->floors[j];
-        floor->least = count < floor->least ? count : floor->least;
-        floor->most = count > floor->most ? count : floor->most;
+static void crowds_count(learner *l) {
+    for (uint32_t j = 0; j < l->attr->crowd_count; j++) {
+        stn_crowd *crowd = &l->attr->crowds[j];
+        uint32_t count = stn_world_named(l->world, crowd->comm);
+        crowd->least = count < crowd->least ? count : crowd->least;
+        crowd->most = count > crowd->most ? count : crowd->most;
     }
 }
 
@@ -134,67 +153,31 @@ static stn_status visit_start(learner *l, const stn_walk_step *step) {
     if (step->index == 0) {
         l->start_next = 0;
     }
-    if (l->start_next < STARTS &&
-        (double)step->index >= start_shares[l->start_next] * (double)events &&
-        stn_start_fits(step->world)) {
+    double after = start_shares[l->start_next < STARTS ? l->start_next : 0] * (double)events;
+    double least = first_share * (double)events;
+    after += least < START_AFTER ? least : START_AFTER;
+    if (l->start_next < STARTS && (double)step->index >= after && stn_start_fits(step->world)) {
         l->start_next++;
         if (stn_start_take(&l->attr->starts[l->attr->start_count], step->world) != STN_OK) {
             return STN_ENOMEM;
         }
-        if (l->attr->start_count++ == 0 && floors_begin(l) != STN_OK) {
+        if (l->attr->start_count++ == 0 && crowds_begin(l) != STN_OK) {
             return STN_ENOMEM;
         }
     }
-    if (l->start_next > 0 && step->index % FLOORS_EVERY == 0) {
-        floors_lower(l);
+    if (l->start_next > 0 && step->index % CROWDS_EVERY == 0) {
+        crowds_count(l);
     }
     return STN_OK;
 }
 
-/* At a switch: how long the one who comes has slept. */
-static stn_status note_sleep(learner *l, const stn_draft *draft) {
-    const stn_vtype *type = &l->vocab->types[draft->type];
-    if (type->role != STN_ROLE_SWITCH || type->thread_field < 0) {
-        return STN_OK;
-    }
-    uint32_t index =
-        stn_world_thread(l->world, (int32_t)draft->vals[type->thread_field].v, draft->cpu);
-    const stn_thread *thread = index == STN_WORLD_NONE ? NULL : &l->world->threads[index];
-    if (!thread || thread->tid == 0 || thread->slept_ns == 0 || thread->comm == STN_WORLD_NONE) {
-        return STN_OK;
-    }
-    uint64_t slept = l->world->now_ns - thread->slept_ns;
-    stn_attr *attr = l->attr;
-    uint32_t at = 0;
-    while (at < attr->sleep_count && attr->sleeps[at].comm < thread->comm) {
-        at++;
-    }
-    if (at < attr->sleep_count && attr->sleeps[at].comm == thread->comm) {
-        stn_sleep *sleep = &attr->sleeps[at];
-        sleep->count++;
-        sleep->total_ns += slept;
-        sleep->longest_ns = slept > sleep->longest_ns ? slept : sleep->longest_ns;
-        return STN_OK;
-    }
-    if (stn_grow(&attr->sleeps, &l->sleep_capacity, attr->sleep_count + 1u, sizeof *attr->sleeps) !=
-        STN_OK) {
-        return STN_ENOMEM;
-    }
-    memmove(attr->sleeps + at + 1, attr->sleeps + at,
-            (attr->sleep_count - at) * sizeof *attr->sleeps);
-    attr->sleeps[at] = (stn_sleep){thread->comm, 1, slept, slept};
-    attr->sleep_count++;
-    return STN_OK;
-}
-
-static void floors_end(stn_attr *attr) {
-    uint32_t kept = 0;
-    for (uint32_t j = 0; j < attr->floor_count; j++) {
-        if (attr->floors[j].least != UINT32_MAX) {
-            attr->floors[kept++] = attr->floors[j];
+/* Names of which nobody was looked at have no least. */
+static void crowds_end(stn_attr *attr) {
+    for (uint32_t j = 0; j < attr->crowd_count; j++) {
+        if (attr->crowds[j].least == UINT32_MAX) {
+            attr->crowds[j].least = 0;
         }
     }
-    attr->floor_count = kept;
 }
 
 /* ---- 2. survey ------------------------------------------------------------------------- */
@@ -301,12 +284,47 @@ static stn_status survey_key(learner *l, const stn_draft *draft, const stn_subje
     return STN_OK;
 }
 
+/* Who is woken, from where, and after how long. */
+static stn_status survey_wake(learner *l, const stn_draft *draft, const stn_subject *subject) {
+    uint8_t role = l->vocab->types[draft->type].role;
+    if (subject->thread == STN_WORLD_NONE || role < STN_ROLE_WAKING || role > STN_ROLE_WAKEUP) {
+        return STN_OK;
+    }
+    const stn_thread *thread = &l->world->threads[subject->thread];
+    if (thread->state != STN_THREAD_BLOCKED) {
+        return STN_OK;
+    }
+    uint64_t kin = stn_world_kin(thread), slept_ns = draft->time_ns - thread->since_ns;
+    if (stn_sleeps_add(&l->sleeps, kin, slept_ns) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    return stn_wakes_add(&l->wakes, stn_world_place_of(l->world, draft->cpu), kin);
+}
+
+/* At the end of a run: those still asleep slept for so long at least. */
+static stn_status survey_sleepers(learner *l) {
+    stn_status status = STN_OK;
+    const stn_world *world = l->world;
+    for (uint32_t i = world->cpu_count; i < world->thread_count && status == STN_OK; i++) {
+        const stn_thread *thread = &world->threads[i];
+        if (thread->used && thread->state == STN_THREAD_BLOCKED) {
+            status =
+                stn_sleeps_add(&l->sleeps, stn_world_kin(thread), world->now_ns - thread->since_ns);
+        }
+    }
+    return status;
+}
+
 static stn_status visit_survey(void *user, stn_walk_step *step) {
     learner *l = user;
     const stn_draft *draft = step->draft;
     stn_subject about, *subject = &about;
     see_threads(l, step, subject);
     const stn_vtype *type = &l->vocab->types[draft->type];
+    bool last = step->index + 1 == l->runs->traces[step->run]->count;
+    if (survey_wake(l, draft, subject) != STN_OK || (last && survey_sleepers(l) != STN_OK)) {
+        return STN_ENOMEM;
+    }
     for (uint16_t i = 0; i < type->field_count; i++) {
         uint8_t means = type->fields[i].means;
         if (draft->vals[i].kind == STN_VAL_NONE) {
@@ -318,6 +336,10 @@ static stn_status visit_survey(void *user, stn_walk_step *step) {
         if (survey_value(l, draft, subject, i) != STN_OK) {
             return STN_ENOMEM;
         }
+    }
+    if (subject->current != STN_WORLD_NONE &&
+        stn_dues_see(&l->dues, step->world, draft, subject->current) != STN_OK) {
+        return STN_ENOMEM;
     }
     for (uint8_t k = 0; k < l->domains->types[draft->type].count; k++) {
         if (survey_key(l, draft, subject, k) != STN_OK) {
@@ -502,6 +524,10 @@ static stn_status add_rungs(learner *l, const uint64_t *rungs, uint32_t count, u
     return STN_OK;
 }
 
+static uint32_t *word_of(learner *l, const stn_draft *draft, uint16_t field) {
+    return &l->words[l->attr->templates.layouts[draft->type].field[field]];
+}
+
 static stn_status count_value(learner *l, const stn_draft *draft, const stn_subject *subject,
                               uint16_t field) {
     const stn_attr_field *how = &l->attr->fields[(size_t)draft->type * STN_VFIELD_MAX + field];
@@ -522,6 +548,7 @@ static stn_status count_value(learner *l, const stn_draft *draft, const stn_subj
             symbol = STN_VALUE_BIN + stn_step_symbol(size) + (val.v < 0 ? STN_STEP_SYMBOLS : 0);
         }
     }
+    *word_of(l, draft, field) = symbol;
     return add_rungs(l, rungs, count, symbol);
 }
 
@@ -531,6 +558,9 @@ static stn_status count_list(learner *l, const stn_draft *draft, const stn_subje
     uint32_t count;
     uint32_t comm = l->world->threads[index].comm;
     bool here = (relation - STN_PICK_STATE) % 2;
+    uint32_t *words = word_of(l, draft, field);
+    words[STN_WORD_COMM] = comm;
+    words[STN_WORD_OPEN] = stn_pick_kin(l->world, index).open;
     if (comm != STN_WORLD_NONE) {
         count = stn_pick_rungs(l->world, STN_TABLE_COMM, draft, field, relation, subject->current,
                                rungs);
@@ -541,7 +571,8 @@ static stn_status count_list(learner *l, const stn_draft *draft, const stn_subje
     stn_age age = l->attr->fields[(size_t)draft->type * STN_VFIELD_MAX + field].age;
     count =
         stn_pick_rungs(l->world, STN_TABLE_AGE, draft, field, relation, subject->current, rungs);
-    return add_rungs(l, rungs, count, stn_pick_age(l->world, index, draft->cpu, here, age));
+    words[STN_WORD_AGE] = stn_pick_age(l->world, index, draft->cpu, here, age);
+    return add_rungs(l, rungs, count, words[STN_WORD_AGE]);
 }
 
 static stn_status count_thread(learner *l, const stn_draft *draft, const stn_subject *subject,
@@ -559,8 +590,12 @@ static stn_status count_thread(learner *l, const stn_draft *draft, const stn_sub
         return STN_ENOMEM;
     }
     if (relation == STN_PICK_LITERAL) {
-        return count_value(l, draft, subject, field);
+        stn_status status = count_value(l, draft, subject, field);
+        uint32_t *words = word_of(l, draft, field);
+        words[STN_WORD_RELATION] = relation; /* the value is drawn by itself */
+        return status;
     }
+    *word_of(l, draft, field) = relation;
     if (relation >= STN_PICK_STATE && index != STN_WORLD_NONE) {
         return count_list(l, draft, subject, field, relation, index);
     }
@@ -594,14 +629,27 @@ static stn_status count_key(learner *l, const stn_draft *draft, const stn_subjec
     if (add_rungs(l, rungs, count, relation) != STN_OK) {
         return STN_ENOMEM;
     }
+    uint32_t *words = &l->words[l->attr->templates.layouts[draft->type].key[number]];
+    words[STN_WORD_RELATION] = relation;
     if (relation < STN_KEY_STATE) {
         return STN_OK;
     }
     count = stn_pick_rungs(l->world, STN_TABLE_KEY_AGE, draft, number, relation, subject->current,
                            rungs);
-    return add_rungs(l, rungs, count,
-                     stn_key_age(l->world, draft, key->domain, subject->current, index,
-                                 l->attr->key_age[draft->type][number]));
+    words[STN_WORD_AGE] = stn_key_age(l->world, draft, key->domain, subject->current, index,
+                                      l->attr->key_age[draft->type][number]);
+    return add_rungs(l, rungs, count, words[STN_WORD_AGE]);
+}
+
+static stn_status count_template(learner *l, const stn_draft *draft, uint32_t current) {
+    const stn_layout *layout = &l->attr->templates.layouts[draft->type];
+    if (current == STN_WORLD_NONE || layout->size == 0) {
+        return STN_OK;
+    }
+    uint64_t rungs[STN_POOL_DEPTH];
+    uint64_t told = stn_attr_told(l->attr, l->world, draft, current);
+    uint32_t count = stn_template_rungs(l->world, draft, current, told, rungs);
+    return stn_templates_add(&l->templates, layout, rungs, count, l->words);
 }
 
 static stn_status visit_count(void *user, stn_walk_step *step) {
@@ -611,10 +659,7 @@ static stn_status visit_count(void *user, stn_walk_step *step) {
     see_threads(l, step, subject);
     const stn_vtype *type = &l->vocab->types[draft->type];
     stn_status status = visit_start(l, step);
-    stn_limits_note(&l->attr->limits, step->world, draft);
-    if (status == STN_OK && l->start_next > 0) {
-        status = note_sleep(l, draft);
-    }
+    memset(l->words, 0xff, sizeof l->words);
     for (uint16_t i = 0; i < type->field_count && status == STN_OK; i++) {
         if (draft->vals[i].kind == STN_VAL_NONE) {
             continue;
@@ -636,7 +681,7 @@ static stn_status visit_count(void *user, stn_walk_step *step) {
     for (uint8_t k = 0; k < l->domains->types[draft->type].count && status == STN_OK; k++) {
         status = count_key(l, draft, subject, k);
     }
-    return status;
+    return status == STN_OK ? count_template(l, draft, subject->current) : status;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
@@ -673,7 +718,7 @@ static void all_slots(stn_attr *attr) {
 static stn_status learn(learner *l) {
     stn_status status = alloc_tables(l, l->runs->count);
     if (status == STN_OK) {
-        status = stn_limits_init(&l->attr->limits, l->vocab->type_count);
+        status = stn_templates_init(&l->attr->templates, l->vocab, l->domains);
     }
     if (status != STN_OK) {
         return status;
@@ -684,9 +729,22 @@ static stn_status learn(learner *l) {
         status = choose(l);
     }
     if (status == STN_OK) {
+        status = stn_wakes_build(&l->attr->wakes, &l->wakes);
+        l->attr->slots.wakes = &l->attr->wakes;
+    }
+    if (status == STN_OK) {
+        status = stn_sleeps_build(&l->attr->sleeps, &l->sleeps);
+    }
+    if (status == STN_OK) {
+        status = stn_dues_build(&l->attr->dues, &l->dues, l->vocab->type_count);
+    }
+    if (status == STN_OK) {
         assign_slots(l->attr);
         status = walk(l, visit_count);
-        floors_end(l->attr);
+        crowds_end(l->attr);
+    }
+    if (status == STN_OK) {
+        status = stn_templates_build(&l->attr->templates, &l->templates);
     }
     return status == STN_OK ? stn_chain_build(&l->attr->chain, &l->cases) : status;
 }
@@ -705,7 +763,12 @@ static void learner_fini(learner *l) {
     stn_free(l->surveys);
     stn_free(l->key_newest);
     stn_map_fini(&l->values);
+    stn_map_fini(&l->crowds);
     stn_chain_builder_fini(&l->cases);
+    stn_templates_builder_fini(&l->templates);
+    stn_wakes_builder_fini(&l->wakes);
+    stn_sleeps_builder_fini(&l->sleeps);
+    stn_dues_builder_fini(&l->dues);
 }
 
 stn_status stn_attr_learn(stn_attr *attr, stn_vocab *vocab, const stn_domains *domains,

@@ -1,20 +1,33 @@
-/* The loop of generating: the kind proposes type and time, the attributes fill in the rest,
- * the rules refuse or agree. What is refused is drawn again: the attributes first, then the
- * type, so the outcome is the model's own distribution restricted to what the rules admit.
- * When the model has no more to say, every type is tried on every CPU, most frequent first;
- * so the loop ends, and something is always handed out. */
+/* The loop of generating. Each CPU has a clock: the kind says what comes next there and when,
+ * and the earliest clock fires. Then the attributes fill in the rest, and the rules refuse or
+ * agree. What is refused is drawn again: the attributes first, then the type, so the outcome is
+ * the model's own distribution restricted to what the rules admit. An event winds the clock of
+ * its CPU anew, and those of the CPUs where it changed who waits. When the model has no more
+ * to say for a CPU, every type is tried there, most frequent first; when nothing fits, the CPU
+ * stays silent for a while. When no CPU can go on, something is handed out all the same. */
+#include <math.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
 #include "kernel/synth/model.h"
 
 enum {
-    ATTRIBUTE_TRIES = 8,
+    ATTRIBUTE_TRIES = 10,
     NOTHING_TRIES = 3,
-    OVERDUE_EVERY = 4,
-    SLEEPERS_EVERY = 16,
-    TYPE_TRIES = 24
+    TYPE_TRIES = 24,
+    SILENCE_NS = 1000000,
+    RETRY_NS = 200000,
+    WEIGH_EVERY = 128,
+    LATELY = 5000, /* events that count as of late */
+    SLACK = 16,    /* of them that a type may have beyond its share */
+    SILENCES = 64, /* in a row of all CPUs, after which anything will do */
 };
+
+typedef struct clock_of_cpu {
+    uint64_t time_ns; /* when it fires */
+    uint32_t type;    /* what comes then, or STN_ANSWER_WAIT: it is asked again */
+    uint32_t attempt; /* refusals since it was wound */
+} clock_of_cpu;
 
 struct stn_generator {
     const stn_model *model;
@@ -26,76 +39,22 @@ struct stn_generator {
     stn_event event;
     stn_field fields[STN_VFIELD_MAX];
     stn_generate_stats stats;
-    uint64_t *refused; /* [cpu_count][words] types refused at this step */
+    clock_of_cpu *clocks; /* [cpu_count] */
+    uint64_t *refused;    /* [cpu_count][words] types refused since the clock was wound */
     uint32_t words;
+    stn_alarms alarms;    /* of sleepers, by tid */
+    stn_alarms due;       /* of timers, by index */
+    uint32_t *armed;      /* [cpu_count] of them, those overtaken too */
+    uint64_t *not_driven; /* [words] no bit set */
+    uint32_t waking;      /* type that begins to wake, or STN_ANSWER_WAIT */
+    uint32_t silences;    /* in a row */
+    float *usual;         /* [type_count] share in training */
+    float *lately;        /* [type_count] events, those long ago counting less */
+    float *weights;       /* [type_count] of stn_ask */
+    void *run;            /* the kind's own */
     uint64_t begin_ns;
     bool unguided;
 };
-
-/* ---- setting up ---------------------------------------------------------------------- */
-
-static size_t refused_size(const stn_generator *generator) {
-    return (size_t)generator->model->attr.cpu_count * generator->words * sizeof(uint64_t);
-}
-
-static stn_status begin(stn_generator *generator, stn_err *err) {
-    const stn_model *model = generator->model;
-    generator->words = (model->vocab.type_count + 63) / 64;
-    generator->refused = stn_calloc(1, refused_size(generator));
-    if (!generator->refused) {
-        return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
-    }
-    stn_status status = stn_world_init(&generator->world, &model->vocab, &model->domains,
-                                       &model->attr.slots, model->attr.cpu_count);
-    if (status == STN_OK) {
-        generator->world.now_ns = generator->begin_ns;
-        status = stn_attr_begin(&model->attr, &generator->world, &generator->rng);
-    }
-    if (status != STN_OK) {
-        return stn_err_set(err, status, "out of memory for a generator");
-    }
-    return stn_checker_new(&generator->checker, model->rules, generator->catalog, err);
-}
-
-stn_status stn_generator_new(stn_generator **out, const stn_model *model,
-                             const stn_generate_options *options, stn_catalog *catalog,
-                             stn_err *err) {
-    static const stn_generate_options defaults = {0};
-    options = options ? options : &defaults;
-    *out = NULL;
-    if (catalog != model->catalog) {
-        return stn_err_set(err, STN_ERANGE, "the generator's catalog is not that of its model");
-    }
-    stn_generator *generator = stn_calloc(1, sizeof *generator);
-    if (!generator) {
-        return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
-    }
-    generator->model = model;
-    generator->catalog = catalog;
-    generator->unguided = options->unguided;
-    generator->begin_ns = options->begin_ns;
-    stn_rng_init(&generator->rng, options->seed);
-    stn_status status = begin(generator, err);
-    if (status != STN_OK) {
-        stn_generator_free(generator);
-        return status;
-    }
-    *out = generator;
-    return STN_OK;
-}
-
-void stn_generator_free(stn_generator *generator) {
-    if (generator) {
-        stn_checker_free(generator->checker);
-        stn_world_fini(&generator->world);
-        stn_free(generator->refused);
-        stn_free(generator);
-    }
-}
-
-void stn_generator_stats(const stn_generator *generator, stn_generate_stats *stats) {
-    *stats = generator->stats;
-}
 
 /* ---- events ----------------------------------------------------------------------------- */
 
@@ -158,33 +117,415 @@ static stn_status try_attributes(stn_generator *generator, int tries, bool *agre
     return STN_OK;
 }
 
-/* Every type on every CPU: the last resort. */
-static stn_status try_everything(stn_generator *generator, bool *agreed) {
-    const stn_world *world = &generator->world;
-    for (uint16_t rank = 0; rank < world->cpu_count; rank++) {
-        for (uint32_t type = 0; type < world->vocab->type_count; type++) {
-            generator->draft.cpu = world->ranks[rank];
-            generator->draft.type = type;
-            stn_status status = try_attributes(generator, ATTRIBUTE_TRIES, agreed);
-            if (status != STN_OK || *agreed) {
-                return status;
-            }
-        }
+/* ---- shares ------------------------------------------------------------------------------ */
+
+/* No chain of draws, however deep its contexts, keeps the balance of a workload for long: a
+ * reader goes on reading from a pipe that nobody fills. So types that came too often of late
+ * are taken less readily where the model has another to offer. */
+static void weigh(stn_generator *generator) {
+    const stn_vocab *vocab = &generator->model->vocab;
+    for (uint32_t t = 0; t < vocab->type_count; t++) {
+        float usual = generator->usual[t] * LATELY;
+        float weight = (usual + SLACK) / (generator->lately[t] + SLACK * 0.5F);
+        generator->weights[t] = weight < 1 ? weight * weight : 1;
+        generator->lately[t] *= 1 - (float)WEIGH_EVERY / LATELY;
+    }
+}
+
+static stn_status begin_shares(stn_generator *generator) {
+    const stn_vocab *vocab = &generator->model->vocab;
+    generator->lately = stn_calloc(vocab->type_count, sizeof *generator->lately);
+    generator->usual = stn_calloc(vocab->type_count, sizeof *generator->usual);
+    generator->weights = stn_calloc(vocab->type_count, sizeof *generator->weights);
+    if (!generator->lately || !generator->usual || !generator->weights) {
+        return STN_ENOMEM;
+    }
+    double total = 0;
+    for (uint32_t t = 0; t < vocab->type_count; t++) {
+        total += (double)vocab->types[t].count;
+    }
+    for (uint32_t t = 0; t < vocab->type_count; t++) {
+        generator->usual[t] = (float)((double)vocab->types[t].count / total);
     }
     return STN_OK;
 }
 
+/* ---- clocks ------------------------------------------------------------------------------ */
+
+static uint64_t *refused_on(stn_generator *generator, uint16_t cpu) {
+    return generator->refused + (size_t)cpu * generator->words;
+}
+
+/* Ask the kind. @p elapsed_ns: nothing came since the moment that the next event hangs on. */
+static void ask(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
+    clock_of_cpu *clock = &generator->clocks[cpu];
+    stn_world *world = &generator->world;
+    stn_ask question = {.cpu = cpu,
+                        .attempt = clock->attempt,
+                        .elapsed_ns = elapsed_ns,
+                        .refused = refused_on(generator, cpu),
+                        .driven = generator->armed[cpu] > 0 ? generator->model->attr.dues.driven
+                                                            : generator->not_driven,
+                        .weights = generator->weights};
+    stn_answer answer;
+    if (!generator->model->kind->next(generator->model, generator->run, world, &question,
+                                      &generator->rng, &answer)) {
+        answer = (stn_answer){STN_ANSWER_WAIT, elapsed_ns + SILENCE_NS};
+        clock->attempt = TYPE_TRIES;
+    }
+    clock->type = answer.type;
+    clock->time_ns = world->cpus[cpu].trigger_ns + answer.step_ns;
+}
+
+static void wind(stn_generator *generator, uint16_t cpu) {
+    clock_of_cpu *clock = &generator->clocks[cpu];
+    if (clock->attempt > 0) {
+        memset(refused_on(generator, cpu), 0, generator->words * sizeof(uint64_t));
+        clock->attempt = 0;
+    }
+    ask(generator, cpu, 0);
+}
+
+static void wind_all(stn_generator *generator) {
+    for (uint16_t cpu = 0; cpu < generator->world.cpu_count; cpu++) {
+        generator->world.cpus[cpu].trigger_ns = generator->world.now_ns;
+        wind(generator, cpu);
+    }
+}
+
+static uint16_t earliest(const stn_generator *generator) {
+    uint16_t best = 0;
+    for (uint16_t cpu = 1; cpu < generator->world.cpu_count; cpu++) {
+        if (generator->clocks[cpu].time_ns < generator->clocks[best].time_ns) {
+            best = cpu;
+        }
+    }
+    return best;
+}
+
+/* No two events at once: their order would be lost where streams are merged by time. */
+static uint64_t now_or_later(const stn_generator *generator, uint64_t time_ns) {
+    const stn_world *world = &generator->world;
+    uint64_t least = world->now_ns + (world->events > 0);
+    return time_ns > least ? time_ns : least;
+}
+
+static uint64_t elapsed_on(const stn_generator *generator, uint16_t cpu) {
+    uint64_t at = now_or_later(generator, generator->clocks[cpu].time_ns);
+    return at - generator->world.cpus[cpu].trigger_ns;
+}
+
+static void draft_from_clock(stn_generator *generator, uint16_t cpu) {
+    const clock_of_cpu *clock = &generator->clocks[cpu];
+    generator->draft.cpu = cpu;
+    generator->draft.type = clock->type;
+    generator->draft.time_ns = now_or_later(generator, clock->time_ns);
+}
+
+/* ---- sleepers ------------------------------------------------------------------------------ */
+
+static stn_status set_alarm(stn_generator *generator, uint32_t index, bool active) {
+    stn_world *world = &generator->world;
+    stn_thread *thread = &world->threads[index];
+    const stn_sleeps *sleeps = &generator->model->attr.sleeps;
+    uint64_t late_ns = stn_sleeps_draw(sleeps, stn_world_kin(thread), &generator->rng);
+    if (late_ns == UINT64_MAX && active) {
+        late_ns = stn_sleeps_draw(sleeps, STN_KIN_ANY, &generator->rng);
+    }
+    if (late_ns == UINT64_MAX || thread->exiting) {
+        return STN_OK;
+    }
+    thread->alarm_ns = world->now_ns + late_ns;
+    return stn_alarms_add(&generator->alarms, thread->alarm_ns, (uint64_t)thread->tid);
+}
+
+static stn_status set_alarms(stn_generator *generator) {
+    stn_status status = STN_OK;
+    const stn_world *world = &generator->world;
+    for (uint32_t i = world->cpu_count; i < world->thread_count && status == STN_OK; i++) {
+        if (world->threads[i].used && world->threads[i].state == STN_THREAD_BLOCKED) {
+            status = set_alarm(generator, i, false);
+        }
+    }
+    return status;
+}
+
+/* The CPU that a forgotten sleeper is woken from: one that is idle, if there is one. */
+static uint16_t idle_cpu(const stn_world *world, uint16_t otherwise) {
+    for (uint16_t cpu = 0; cpu < world->cpu_count; cpu++) {
+        if (world->cpus[cpu].depth == 0 && world->cpus[cpu].thread == cpu) {
+            return cpu;
+        }
+    }
+    return otherwise;
+}
+
+/* Take the earliest alarm, which is due; if its thread still sleeps, wake it. */
+static stn_status ring(stn_generator *generator, bool *agreed) {
+    stn_world *world = &generator->world;
+    stn_alarm alarm = stn_alarms_take(&generator->alarms);
+    uint32_t index = stn_world_thread(world, (int32_t)alarm.what, 0);
+    stn_thread *thread = index == STN_WORLD_NONE ? NULL : &world->threads[index];
+    if (!thread || thread->state != STN_THREAD_BLOCKED || thread->alarm_ns != alarm.due_ns) {
+        return STN_OK;
+    }
+    generator->draft.cpu = idle_cpu(world, thread->cpu);
+    generator->draft.type = generator->waking;
+    generator->draft.time_ns = now_or_later(generator, alarm.due_ns);
+    world->forgotten = index;
+    stn_status status = try_attributes(generator, ATTRIBUTE_TRIES, agreed);
+    world->forgotten = STN_WORLD_NONE;
+    if (status == STN_OK && !*agreed) {
+        thread->alarm_ns += alarm.due_ns - thread->since_ns + 1;
+        status = stn_alarms_add(&generator->alarms, thread->alarm_ns, alarm.what);
+    }
+    return status;
+}
+
+/* ---- timers --------------------------------------------------------------------------------- */
+
+/* Set the alarm of a timer that is armed. */
+static stn_status arm(stn_generator *generator, uint32_t index) {
+    stn_instance *timer = &generator->world.instances[index];
+    const stn_due *due =
+        timer->due_ns > 0 ? stn_dues_of(&generator->model->attr.dues, timer->last) : NULL;
+    if (!due || !stn_dues_driven(&generator->model->attr.dues, due->handler)) {
+        return STN_OK;
+    }
+    timer->alarm_ns = timer->due_ns + stn_due_draw(due, &generator->rng);
+    generator->armed[timer->cpu]++;
+    return stn_alarms_add(&generator->due, timer->alarm_ns, (uint64_t)timer->cpu << 32 | index);
+}
+
+static stn_status arm_all(stn_generator *generator) {
+    stn_status status = STN_OK;
+    for (uint32_t i = 0; i < generator->world.instance_count && status == STN_OK; i++) {
+        if (generator->world.instances[i].used) {
+            status = arm(generator, i);
+        }
+    }
+    return status;
+}
+
+/* The timers that the event has armed. */
+static stn_status arm_named(stn_generator *generator) {
+    const stn_world *world = &generator->world;
+    const stn_type_keys *keys = &generator->model->domains.types[generator->draft.type];
+    stn_status status = STN_OK;
+    for (uint8_t k = 0; k < keys->count && status == STN_OK; k++) {
+        uint32_t index = world->cpus[generator->draft.cpu].last_instance[keys->keys[k].domain];
+        if (index != STN_WORLD_NONE && world->instances[index].last == generator->draft.type) {
+            status = arm(generator, index);
+        }
+    }
+    return status;
+}
+
+/* Let the handler come that the earliest alarm calls; in a handler, when that is over. */
+static stn_status expire(stn_generator *generator) {
+    stn_alarm alarm = stn_alarms_take(&generator->due);
+    uint16_t cpu = (uint16_t)(alarm.what >> 32);
+    stn_instance *timer = &generator->world.instances[(uint32_t)alarm.what];
+    bool stands = timer->used && timer->due_ns > 0 && timer->alarm_ns == alarm.due_ns;
+    const stn_due *due = stands ? stn_dues_of(&generator->model->attr.dues, timer->last) : NULL;
+    clock_of_cpu *clock = &generator->clocks[cpu];
+    if (due && (generator->world.cpus[cpu].depth > 0 || clock->type == due->handler)) {
+        timer->alarm_ns = clock->time_ns + 1;
+        return stn_alarms_add(&generator->due, timer->alarm_ns, alarm.what);
+    }
+    if (!due) {
+        generator->armed[cpu]--;
+        return STN_OK;
+    }
+    clock->type = due->handler;
+    clock->time_ns = alarm.due_ns;
+    generator->world.cpus[cpu].due_timer = (uint32_t)alarm.what;
+    /* if the handler takes another one */
+    timer->alarm_ns = 2 * alarm.due_ns - timer->due_ns + RETRY_NS;
+    return stn_alarms_add(&generator->due, timer->alarm_ns, alarm.what);
+}
+
+/* ---- setting up ---------------------------------------------------------------------- */
+
+static size_t refused_size(const stn_generator *generator) {
+    return (size_t)generator->model->attr.cpu_count * generator->words * sizeof(uint64_t);
+}
+
+static stn_status begin(stn_generator *generator, stn_err *err) {
+    const stn_model *model = generator->model;
+    generator->words = (model->vocab.type_count + 63) / 64;
+    generator->refused = stn_calloc(1, refused_size(generator));
+    generator->clocks = stn_calloc(model->attr.cpu_count, sizeof *generator->clocks);
+    generator->armed = stn_calloc(model->attr.cpu_count, sizeof *generator->armed);
+    generator->not_driven = stn_calloc(generator->words, sizeof *generator->not_driven);
+    if (!generator->refused || !generator->clocks || !generator->armed || !generator->not_driven ||
+        begin_shares(generator) != STN_OK) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
+    }
+    stn_status status = stn_world_init(&generator->world, &model->vocab, &model->domains,
+                                       &model->attr.slots, model->attr.cpu_count);
+    if (status == STN_OK) {
+        generator->world.now_ns = generator->begin_ns;
+        status = stn_attr_begin(&model->attr, &generator->world, &generator->rng);
+    }
+    generator->waking = STN_ANSWER_WAIT;
+    for (uint32_t t = model->vocab.type_count; t-- > 0;) {
+        uint8_t role = model->vocab.types[t].role;
+        if (role == STN_ROLE_WAKING ||
+            (role == STN_ROLE_WAKEUP && generator->waking == STN_ANSWER_WAIT)) {
+            generator->waking = t;
+        }
+    }
+    if (status == STN_OK && generator->waking != STN_ANSWER_WAIT) {
+        status = set_alarms(generator);
+    }
+    if (status == STN_OK) {
+        status = arm_all(generator);
+    }
+    if (status == STN_OK && model->kind->begin) {
+        status = model->kind->begin(model, &generator->run);
+    }
+    if (status != STN_OK) {
+        return stn_err_set(err, status, "out of memory for a generator");
+    }
+    return stn_checker_new(&generator->checker, model->rules, generator->catalog, err);
+}
+
+stn_status stn_generator_new(stn_generator **out, const stn_model *model,
+                             const stn_generate_options *options, stn_catalog *catalog,
+                             stn_err *err) {
+    static const stn_generate_options defaults = {0};
+    options = options ? options : &defaults;
+    *out = NULL;
+    if (catalog != model->catalog) {
+        return stn_err_set(err, STN_ERANGE, "the generator's catalog is not that of its model");
+    }
+    stn_generator *generator = stn_calloc(1, sizeof *generator);
+    if (!generator) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
+    }
+    generator->model = model;
+    generator->catalog = catalog;
+    generator->unguided = options->unguided;
+    generator->begin_ns = options->begin_ns;
+    stn_rng_init(&generator->rng, options->seed);
+    stn_status status = begin(generator, err);
+    if (status != STN_OK) {
+        stn_generator_free(generator);
+        return status;
+    }
+    *out = generator;
+    return STN_OK;
+}
+
+void stn_generator_free(stn_generator *generator) {
+    if (generator) {
+        stn_checker_free(generator->checker);
+        stn_world_fini(&generator->world);
+        if (generator->run) {
+            generator->model->kind->end(generator->run);
+        }
+        stn_free(generator->refused);
+        stn_free(generator->clocks);
+        stn_alarms_fini(&generator->alarms);
+        stn_alarms_fini(&generator->due);
+        stn_free(generator->armed);
+        stn_free(generator->not_driven);
+        stn_free(generator->usual);
+        stn_free(generator->lately);
+        stn_free(generator->weights);
+        stn_free(generator);
+    }
+}
+
+void stn_generator_stats(const stn_generator *generator, stn_generate_stats *stats) {
+    *stats = generator->stats;
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+/* The last resort: every type on the CPU. */
+static stn_status try_everything(stn_generator *generator, uint16_t cpu, bool *agreed) {
+    stn_status status = STN_OK;
+    draft_from_clock(generator, cpu);
+    *agreed = false;
+    for (uint32_t type = 0; type < generator->words * 64 && status == STN_OK && !*agreed; type++) {
+        if (type < generator->model->vocab.type_count) {
+            generator->draft.type = type;
+            status = try_attributes(generator, ATTRIBUTE_TRIES, agreed);
+        }
+    }
+    return status;
+}
+
+static void silence(stn_generator *generator, uint16_t cpu) {
+    clock_of_cpu *clock = &generator->clocks[cpu];
+    memset(refused_on(generator, cpu), 0, generator->words * sizeof(uint64_t));
+    clock->attempt = 0;
+    clock->type = STN_ANSWER_WAIT;
+    clock->time_ns = now_or_later(generator, clock->time_ns) + SILENCE_NS;
+    generator->silences++;
+}
+
+static void refuse(stn_generator *generator, uint16_t cpu) {
+    clock_of_cpu *clock = &generator->clocks[cpu];
+    refused_on(generator, cpu)[clock->type / 64] |= UINT64_C(1) << clock->type % 64;
+    clock->attempt++;
+    ask(generator, cpu, elapsed_on(generator, cpu));
+}
+
+/* Until a clock fires with an event that the rules admit. */
+static stn_status step_guided(stn_generator *generator, bool *agreed) {
+    stn_status status = STN_OK;
+    *agreed = false;
+    while (status == STN_OK && !*agreed &&
+           generator->silences < SILENCES * (uint32_t)generator->world.cpu_count) {
+        uint16_t cpu = earliest(generator);
+        clock_of_cpu *clock = &generator->clocks[cpu];
+        const stn_alarms *alarms = &generator->alarms;
+        if (alarms->count > 0 && alarms->heap[0].due_ns < clock->time_ns) {
+            status = ring(generator, agreed);
+        } else if (generator->due.count > 0 && generator->due.heap[0].due_ns <= clock->time_ns) {
+            status = expire(generator);
+        } else if (clock->attempt >= TYPE_TRIES) {
+            status = try_everything(generator, cpu, agreed);
+            if (status == STN_OK && !*agreed) {
+                silence(generator, cpu);
+            }
+        } else if (clock->type == STN_ANSWER_WAIT) {
+            ask(generator, cpu, elapsed_on(generator, cpu));
+        } else {
+            draft_from_clock(generator, cpu);
+            status = try_attributes(generator, ATTRIBUTE_TRIES, agreed);
+            if (status == STN_OK && !*agreed) {
+                refuse(generator, cpu);
+            }
+        }
+    }
+    return status;
+}
+
+/* Whatever the kind says, with whatever attributes there are. */
 static stn_status step_unchecked(stn_generator *generator, stn_err *err) {
     stn_draft *draft = &generator->draft;
     for (int i = 0; i < TYPE_TRIES; i++) {
-        generator->model->kind->propose(generator->model, &generator->world, &generator->rng,
-                                        (uint32_t)i, generator->refused, draft);
+        uint16_t cpu = earliest(generator);
+        if (generator->clocks[cpu].type == STN_ANSWER_WAIT) {
+            generator->clocks[cpu].attempt += i > 0;
+            ask(generator, cpu, elapsed_on(generator, cpu));
+            draft->type = draft->type < generator->model->vocab.type_count ? draft->type : 0;
+            continue;
+        }
+        draft_from_clock(generator, cpu);
         if (stn_attr_propose(&generator->model->attr, &generator->world, 0, draft,
                              &generator->rng)) {
             break;
         }
         /* the fields drawn so far stand; the others are missing */
+        generator->clocks[cpu].attempt++;
+        ask(generator, cpu, elapsed_on(generator, cpu));
     }
+    draft->time_ns = now_or_later(generator, draft->time_ns); /* if all that came was waiting */
     event_from(generator);
     uint32_t violations = 0;
     stn_status status = stn_checker_step(generator->checker, &generator->event, &violations, err);
@@ -192,87 +533,44 @@ static stn_status step_unchecked(stn_generator *generator, stn_err *err) {
     return status;
 }
 
-/* Make the draft one of a type with @p role. */
-static void force_role(stn_generator *generator, uint16_t cpu, stn_role role) {
-    const stn_vocab *vocab = &generator->model->vocab;
-    uint32_t thread = generator->world.cpus[cpu].thread;
-    bool idle = thread == STN_WORLD_NONE || generator->world.threads[thread].tid == 0;
-    for (uint32_t t = 0; t < vocab->type_count; t++) {
-        const stn_vtype *type = &vocab->types[t];
-        bool preempts = type->split_field < 0 ||
-                        stn_world_leaving(&generator->world, &type->split_val) == STN_LEAVES_READY;
-        if (type->role == role && (role != STN_ROLE_SWITCH || idle || preempts)) {
-            generator->draft.type = t;
-            generator->draft.cpu = cpu;
-            return;
-        }
-    }
-}
-
-/* Instead of what was proposed, what must happen by now. */
-static void force_overdue(stn_generator *generator) {
-    const stn_model *model = generator->model;
-    stn_world *world = &generator->world;
-    stn_draft *draft = &generator->draft;
-    uint16_t cpu;
-    stn_role role;
-    if (generator->stats.events % OVERDUE_EVERY != 0) {
-        return;
-    }
-    if (stn_limits_overdue(&model->attr.limits, world, &cpu, &role)) {
-        for (int i = 0; role == STN_ROLE_NONE && i < TYPE_TRIES && draft->cpu != cpu; i++) {
-            model->kind->propose(model, world, &generator->rng, 0, generator->refused, draft);
-        }
-        if (role != STN_ROLE_NONE) {
-            force_role(generator, cpu, role);
-        }
-    } else if (generator->stats.events % SLEEPERS_EVERY == 0 &&
-               stn_attr_overdue(&model->attr, world) != STN_WORLD_NONE) {
-        force_role(generator, draft->cpu, STN_ROLE_WAKING);
-    }
-}
-
-static void refuse(stn_generator *generator) {
-    uint64_t *set = generator->refused + (size_t)generator->draft.cpu * generator->words;
-    set[generator->draft.type / 64] |= UINT64_C(1) << generator->draft.type % 64;
-}
-
-static stn_status step_guided(stn_generator *generator, stn_err *err) {
-    bool agreed = false, clean = true;
-    stn_status status = STN_OK;
-    for (int i = 0; i < TYPE_TRIES && status == STN_OK && !agreed; i++) {
-        generator->model->kind->propose(generator->model, &generator->world, &generator->rng,
-                                        (uint32_t)i, generator->refused, &generator->draft);
-        if (i == 0) {
-            force_overdue(generator);
-        }
-        status = try_attributes(generator, ATTRIBUTE_TRIES, &agreed);
-        if (!agreed) {
-            refuse(generator);
-            clean = false;
-        }
-    }
-    if (!clean) {
-        memset(generator->refused, 0, refused_size(generator));
-    }
-    if (status == STN_OK && !agreed) {
-        status = try_everything(generator, &agreed);
-    }
-    if (status == STN_OK && !agreed) {
-        return step_unchecked(generator, err);
-    }
-    return status == STN_OK ? status : stn_err_set(err, status, "out of memory while generating");
-}
-
 stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_err *err) {
-    stn_status status =
-        generator->unguided ? step_unchecked(generator, err) : step_guided(generator, err);
-    if (status != STN_OK) {
-        return status;
+    stn_world *world = &generator->world;
+    bool agreed = false;
+    stn_status status = STN_OK;
+    if (generator->stats.events % WEIGH_EVERY == 0) {
+        weigh(generator);
     }
-    if (stn_world_apply(&generator->world, &generator->draft) != STN_OK) {
+    if (generator->stats.events == 0) {
+        wind_all(generator);
+    }
+    if (!generator->unguided) {
+        status = step_guided(generator, &agreed);
+        if (status != STN_OK) {
+            return stn_err_set(err, status, "out of memory while generating");
+        }
+    }
+    if (!agreed) {
+        status = step_unchecked(generator, err);
+        if (status != STN_OK) {
+            return status;
+        }
+    }
+    generator->silences = 0;
+    if (stn_world_apply(world, &generator->draft) != STN_OK) {
         return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
     }
+    if (world->fallen != STN_WORLD_NONE && generator->waking != STN_ANSWER_WAIT &&
+        set_alarm(generator, world->fallen, true) != STN_OK) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
+    }
+    if (arm_named(generator) != STN_OK) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
+    }
+    wind(generator, generator->draft.cpu);
+    for (uint8_t i = 0; i < world->touched_count; i++) {
+        wind(generator, world->touched[i]);
+    }
+    generator->lately[generator->draft.type]++;
     generator->stats.events++;
     *event = generator->event;
     return STN_OK;

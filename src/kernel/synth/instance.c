@@ -45,8 +45,12 @@ stn_status stn_instance_init(stn_world *world) {
     world->bucket_count = BUCKETS;
     world->buckets = stn_malloc(BUCKETS * sizeof *world->buckets);
     world->instance_lists = stn_malloc(lists * sizeof *world->instance_lists);
-    if (!world->buckets || !world->instance_lists) {
+    world->like_lists = stn_malloc(world->vocab->type_count * sizeof *world->like_lists);
+    if (!world->buckets || !world->instance_lists || !world->like_lists) {
         return STN_ENOMEM;
+    }
+    for (uint32_t t = 0; t < world->vocab->type_count; t++) {
+        world->like_lists[t] = (stn_list){STN_WORLD_NONE, STN_WORLD_NONE, 0};
     }
     memset(world->buckets, 0xff, BUCKETS * sizeof *world->buckets);
     for (size_t i = 0; i < lists; i++) {
@@ -59,6 +63,7 @@ void stn_instance_fini(stn_world *world) {
     stn_free(world->family_seen);
     stn_free(world->buckets);
     stn_free(world->instance_lists);
+    stn_free(world->like_lists);
     stn_free(world->instances);
 }
 
@@ -93,7 +98,7 @@ static uint64_t key_hash(uint8_t domain, uint32_t scope, const stn_val *parts, u
     return hash;
 }
 
-static uint32_t find_hashed(const stn_world *world, uint64_t hash) {
+uint32_t stn_instance_hashed(const stn_world *world, uint64_t hash) {
     uint32_t index = world->buckets[hash & (world->bucket_count - 1)];
     while (index != STN_WORLD_NONE && world->instances[index].hash != hash) {
         index = world->instances[index].chain;
@@ -103,7 +108,7 @@ static uint32_t find_hashed(const stn_world *world, uint64_t hash) {
 
 uint32_t stn_instance_find(const stn_world *world, uint8_t domain, uint32_t scope,
                            const stn_val *parts, uint8_t count) {
-    return find_hashed(world, key_hash(domain, scope, parts, count));
+    return stn_instance_hashed(world, key_hash(domain, scope, parts, count));
 }
 
 /* Which list the instance is in; lists are found again from its own fields. */
@@ -141,9 +146,68 @@ static void link_instance(stn_world *world, uint32_t index) {
     list->count++;
 }
 
+/* The list of those that the same type touched last; NULL if the instance is in none. */
+static stn_list *like_list(stn_world *world, const stn_instance *instance) {
+    bool all = world->domains->scope[instance->domain] == STN_SCOPE_ALL;
+    return all && instance->last != STN_SYMBOL_NONE ? &world->like_lists[instance->last] : NULL;
+}
+
+static void unlink_like(stn_world *world, uint32_t index) {
+    stn_instance *instance = &world->instances[index];
+    stn_list *list = like_list(world, instance);
+    if (!list) {
+        return;
+    }
+    if (instance->like_newer != STN_WORLD_NONE) {
+        world->instances[instance->like_newer].like_older = instance->like_older;
+    } else {
+        list->newest = instance->like_older;
+    }
+    if (instance->like_older != STN_WORLD_NONE) {
+        world->instances[instance->like_older].like_newer = instance->like_newer;
+    } else {
+        list->oldest = instance->like_newer;
+    }
+    list->count--;
+}
+
+/* Of scope CPU, and touched last outside handlers' entries and exits: raised. */
+static bool is_raised(const stn_world *world, const stn_instance *instance) {
+    return world->domains->scope[instance->domain] == STN_SCOPE_CPU &&
+           instance->last != STN_SYMBOL_NONE &&
+           world->vocab->types[instance->last].frame == STN_FRAME_NONE;
+}
+
+static void set_last(stn_world *world, uint32_t index, uint16_t type) {
+    unlink_like(world, index);
+    stn_instance *instance = &world->instances[index];
+    bool raised = is_raised(world, instance);
+    instance->last = type;
+    if (is_raised(world, instance) != raised) {
+        world->cpus[instance->scope].raised ^= instance->hash;
+    }
+    stn_list *list = like_list(world, instance);
+    if (!list) {
+        return;
+    }
+    instance->like_newer = STN_WORLD_NONE;
+    instance->like_older = list->newest;
+    if (list->newest != STN_WORLD_NONE) {
+        world->instances[list->newest].like_newer = index;
+    } else {
+        list->oldest = index;
+    }
+    list->newest = index;
+    list->count++;
+}
+
 static void drop_instance(stn_world *world, uint32_t index) {
     stn_instance *instance = &world->instances[index];
     unlink_instance(world, index);
+    unlink_like(world, index);
+    if (is_raised(world, instance)) {
+        world->cpus[instance->scope].raised ^= instance->hash;
+    }
     uint32_t *at = &world->buckets[instance->hash & (world->bucket_count - 1)];
     while (*at != index) {
         at = &world->instances[*at].chain;
@@ -195,7 +259,7 @@ static uint32_t new_instance(stn_world *world, uint8_t domain, uint32_t scope, c
 stn_status stn_instance_restore(stn_world *world, const stn_instance *instance) {
     uint64_t hash =
         key_hash(instance->domain, instance->scope, instance->parts, instance->part_count);
-    if (find_hashed(world, hash) != STN_WORLD_NONE) {
+    if (stn_instance_hashed(world, hash) != STN_WORLD_NONE) {
         return STN_OK;
     }
     uint32_t index = new_instance(world, instance->domain, instance->scope, instance->parts,
@@ -204,7 +268,7 @@ stn_status stn_instance_restore(stn_world *world, const stn_instance *instance) 
         return STN_ENOMEM;
     }
     stn_instance *to = &world->instances[index];
-    to->last = instance->last;
+    set_last(world, index, instance->last);
     to->cpu = instance->cpu;
     to->owner = instance->owner;
     to->due_ns = instance->due_ns;
@@ -286,7 +350,7 @@ stn_status stn_instance_touch(stn_world *world, const stn_draft *draft, uint32_t
         }
         uint32_t scope = stn_instance_scope(world, key->domain, draft->cpu, thread);
         uint64_t hash = key_hash(key->domain, scope, parts, key->field_count);
-        uint32_t index = find_hashed(world, hash);
+        uint32_t index = stn_instance_hashed(world, hash);
         if (index == STN_WORLD_NONE) {
             index = new_instance(world, key->domain, scope, parts, key->field_count, hash);
             if (index == STN_WORLD_NONE) {
@@ -306,8 +370,10 @@ stn_status stn_instance_touch(stn_world *world, const stn_draft *draft, uint32_t
         if (cpu->depth == 0) {
             instance->owner = world->threads[thread].tid;
         }
-        instance->last = (uint16_t)draft->type;
+        set_last(world, index, (uint16_t)draft->type);
         instance->cpu = draft->cpu;
+        instance->due_ns = 0;
+        instance->due_ns = 0;
         keep_values(world, instance, draft);
     }
     return STN_OK;

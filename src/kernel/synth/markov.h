@@ -1,39 +1,36 @@
 /** @file
- *  The kind "markov": which CPU, which type and how long after, each from variable-order
- *  contexts. The type is drawn from one of three views (trace, CPU, stack), chosen by weights
- *  that expectation maximisation found on the held-back end of the runs: a mixture of experts
- *  of which only one has to be asked. Pinned by tests/unit/test_synth_markov.c. */
+ *  The Markov generator: for each CPU, what comes next there and how long after the moment
+ *  that it hangs on, together, by the deepest context that training met often enough.
+ *
+ *  The moment is the CPU's last event, or a later one by which another CPU changed who waits
+ *  here. Then the case is begun anew, so some cases of training end without an event: they say
+ *  that nothing came for so long, and are drawn like the others. Without them the times on a
+ *  CPU that is often disturbed would come out too short (Kaplan and Meier 1958).
+ *  Pinned by tests/unit/test_synth_markov.c. */
 #ifndef STN_KERNEL_SYNTH_MARKOV_H
 #define STN_KERNEL_SYNTH_MARKOV_H
 
 #include "kernel/synth/context.h"
 #include "kernel/synth/model.h"
 
-enum {
-    STN_MATCHES = 3, /**< how far back a view knows the past: little, some, all */
-    /** Kinds of moments that the views are weighed in: is the event on the CPU of the one
-     *  before (2), and how well each view knows its past. */
-    STN_MOMENTS = 2 * STN_MATCHES * STN_MATCHES * STN_MATCHES,
-};
-
 typedef struct stn_markov {
-    stn_chain rank, type, step;
-    stn_chain place; /**< which types were seen at all, by what is open */
-    uint64_t *seen;  /**< [place.node_slots][seen_words] bit sets of types, made from place */
-    uint32_t seen_words;
+    stn_pool pool; /**< values: type << 16 | step symbol */
     uint32_t order;
-    double weights[STN_MOMENTS][STN_VIEWS];
 } stn_markov;
 
-/** The ladders of all views for the next event on @p cpu. @return the moment */
-uint32_t stn_markov_views(const stn_markov *markov, const stn_world *world, uint16_t cpu,
-                          uint16_t rank, uint32_t order, stn_rungs views[STN_VIEWS]);
-/** Make the bit sets. @return STN_OK, STN_ENOMEM */
-stn_status stn_markov_index(stn_markov *markov, uint32_t types) STN_MUST_USE;
-/** P(type of the next event), summed over CPUs. */
-double stn_markov_probability(const stn_markov *markov, const stn_world *world, uint32_t type);
+/** A type that is none: nothing came. */
+#define STN_MARKOV_WAIT 0xffffu
 
-/** Learn order, weights and tables; see stn_generator_kind::train. */
+static inline uint32_t stn_markov_value(uint32_t type, uint64_t step_ns) {
+    return type << 16 | stn_step_symbol(step_ns);
+}
+
+/** P(type of the next event on @p cpu), an estimate that leaves something for every type.
+ *  @param[out] p  [STN_ORDER_MAX] for contexts of at most 1, 2, … events */
+void stn_markov_probability(const stn_pool *pool, const stn_rungs *rungs, uint32_t type,
+                            uint32_t types, double *p);
+
+/** Learn order and cases; see stn_generator_kind::train. */
 stn_status stn_markov_train(stn_model *model, stn_runs *runs, const stn_train_options *options,
                             stn_train_stats *stats, stn_err *err) STN_MUST_USE;
 

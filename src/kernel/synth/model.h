@@ -13,6 +13,25 @@
 #include "kernel/synth/attr.h"
 #include "kernel/synth/walk.h"
 
+/** What a kind is asked: what comes next on a CPU? */
+typedef struct stn_ask {
+    uint16_t cpu;
+    uint32_t attempt;        /**< refusals since the CPU's last event */
+    uint64_t elapsed_ns;     /**< since the moment that its next event hangs on */
+    const uint64_t *refused; /**< [(type_count + 63) / 64] bit set of types to be kept clear of */
+    const uint64_t *driven;  /**< bit set of types that come by themselves: taken as nothing */
+    const float *weights;    /**< [type_count] 0 < w <= 1: how readily a type is to be taken, lower
+                                  for those that came too often of late */
+} stn_ask;
+
+/** Nothing comes until then: ask again. */
+#define STN_ANSWER_WAIT UINT32_MAX
+
+typedef struct stn_answer {
+    uint32_t type;    /**< dense, or STN_ANSWER_WAIT */
+    uint64_t step_ns; /**< since that moment */
+} stn_answer;
+
 typedef struct stn_generator_kind {
     const char *name;
     uint32_t walks; /**< times that training walks through the runs, for the progress */
@@ -22,11 +41,14 @@ typedef struct stn_generator_kind {
     void (*put)(const stn_model *model, stn_blob *blob);
     stn_status (*get)(stn_model *model, stn_cursor *cursor);
     void (*free)(stn_model *model);
-    /** Set type, CPU and time (not before world->now_ns) of @p draft. @p attempt counts
-     *  the refusals so far, @p refused [cpu_count][(type_count + 63) / 64] holds them: bit
-     *  sets of types to be kept clear of. */
-    void (*propose)(const stn_model *model, stn_world *world, stn_rng *rng, uint32_t attempt,
-                    const uint64_t *refused, stn_draft *draft);
+    /** Set up what one generated trace needs; with end(), may be NULL. */
+    stn_status (*begin)(const stn_model *model, void **run);
+    void (*end)(void *run);
+    /** What comes next on one CPU, and when. Asked after each event of the CPU, and when
+     *  another one changed who waits there (stn_cpu::trigger_ns is the moment).
+     *  @param run  what begin() made, or NULL  @return false if the model has nothing to say */
+    bool (*next)(const stn_model *model, void *run, stn_world *world, const stn_ask *ask,
+                 stn_rng *rng, stn_answer *answer);
 } stn_generator_kind;
 
 struct stn_model {

@@ -54,7 +54,19 @@ uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8
     return STN_PICK_STATE + 2u * thread->state + (thread->cpu == draft->cpu);
 }
 
-static uint32_t walk(const stn_world *world, const stn_list *list, uint32_t comm, stn_age age,
+stn_kin stn_pick_kin(const stn_world *world, uint32_t index) {
+    const stn_thread *thread = &world->threads[index];
+    return (stn_kin){thread->comm,
+                     thread->depth > 0 ? thread->open[thread->depth - 1] : STN_SYMBOL_NONE};
+}
+
+static bool is_kin(const stn_thread *thread, stn_kin kin) {
+    uint32_t open = thread->depth > 0 ? thread->open[thread->depth - 1] : STN_SYMBOL_NONE;
+    return (kin.comm == STN_WORLD_NONE || thread->comm == kin.comm) &&
+           (kin.open == STN_TEMPLATE_NONE || open == kin.open);
+}
+
+static uint32_t walk(const stn_world *world, const stn_list *list, stn_kin kin, stn_age age,
                      uint32_t stop, uint32_t rank, uint32_t *seen) {
     uint32_t at = age == STN_AGE_OLDEST ? list->oldest : list->newest;
     for (uint32_t steps = 0; at != STN_WORLD_NONE && steps < WALK; steps++) {
@@ -62,7 +74,7 @@ static uint32_t walk(const stn_world *world, const stn_list *list, uint32_t comm
         if (at == stop) {
             return at;
         }
-        if (comm == STN_WORLD_NONE || thread->comm == comm) {
+        if (is_kin(thread, kin)) {
             if (*seen == rank) {
                 return at;
             }
@@ -82,8 +94,8 @@ uint32_t stn_pick_age(const stn_world *world, uint32_t index, uint16_t cpu, bool
         if ((other == cpu) != here) {
             continue;
         }
-        if (walk(world, stn_world_list(world, other, thread->state), thread->comm, age, index,
-                 UINT32_MAX, &seen) == index) {
+        if (walk(world, stn_world_list(world, other, thread->state), stn_pick_kin(world, index),
+                 age, index, UINT32_MAX, &seen) == index) {
             break;
         }
     }
@@ -91,25 +103,24 @@ uint32_t stn_pick_age(const stn_world *world, uint32_t index, uint16_t cpu, bool
 }
 
 static uint32_t running_elsewhere(const stn_world *world, uint16_t cpu, uint32_t state,
-                                  uint32_t comm) {
+                                  stn_kin kin) {
     for (uint16_t r = 0; r < world->cpu_count; r++) {
         uint16_t other = world->ranks[r];
         uint32_t index = world->cpus[other].thread;
         if (other != cpu && index != STN_WORLD_NONE && world->threads[index].tid != 0 &&
-            world->threads[index].state == state &&
-            (comm == STN_WORLD_NONE || world->threads[index].comm == comm)) {
+            world->threads[index].state == state && is_kin(&world->threads[index], kin)) {
             return index;
         }
     }
     return STN_WORLD_NONE;
 }
 
-uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu, uint32_t comm,
+uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu, stn_kin kin,
                          uint32_t rank, stn_age age) {
     uint32_t state = (relation - STN_PICK_STATE) / 2;
     bool here = (relation - STN_PICK_STATE) % 2;
     if (state <= STN_THREAD_WOKEN) {
-        return here ? STN_WORLD_NONE : running_elsewhere(world, cpu, state, comm);
+        return here ? STN_WORLD_NONE : running_elsewhere(world, cpu, state, kin);
     }
     uint32_t seen = 0;
     for (uint16_t r = 0; r < world->cpu_count; r++) {
@@ -118,19 +129,24 @@ uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu
         if (!any && (other == cpu) != here) {
             continue;
         }
-        uint32_t found = walk(world, stn_world_list(world, other, state), comm, age, STN_WORLD_NONE,
-                              rank, &seen);
+        uint32_t found =
+            walk(world, stn_world_list(world, other, state), kin, age, STN_WORLD_NONE, rank, &seen);
         if (found != STN_WORLD_NONE) {
             return found;
         }
     }
-    return seen > 0 ? stn_pick_thread(world, relation, cpu, comm, seen - 1, age) : STN_WORLD_NONE;
+    if (seen > 0) {
+        return stn_pick_thread(world, relation, cpu, kin, seen - 1, age);
+    }
+    if (kin.open == STN_TEMPLATE_NONE) {
+        return STN_WORLD_NONE;
+    }
+    return stn_pick_thread(world, relation, cpu, (stn_kin){kin.comm, STN_TEMPLATE_NONE}, rank, age);
 }
 
 /* ---- instances ------------------------------------------------------------------- */
 
-/* A type split by a value takes only instances that do not remember another. */
-static bool suits(const stn_vtype *type, const stn_instance *instance) {
+bool stn_key_suits(const stn_vtype *type, const stn_instance *instance) {
     if (type->split_field < 0) {
         return true;
     }
@@ -190,26 +206,51 @@ uint32_t stn_key_relation(const stn_world *world, const stn_draft *draft, uint8_
     return state_of(world, draft, current, &world->instances[index]);
 }
 
+/* The instances to walk for a relation: where there is one, the list of those that the same
+ * type touched last. */
+typedef struct walk_list {
+    const stn_list *list;
+    bool like;
+} walk_list;
+
+static walk_list list_for(stn_world *world, const stn_draft *draft, uint8_t domain,
+                          uint32_t current, uint32_t relation) {
+    uint32_t last = (relation - STN_KEY_STATE) / 4;
+    if (world->domains->scope[domain] == STN_SCOPE_ALL) {
+        static const stn_list none = {STN_WORLD_NONE, STN_WORLD_NONE, 0};
+        bool known = last < world->vocab->type_count;
+        return (walk_list){known ? &world->like_lists[last] : &none, true};
+    }
+    return (walk_list){stn_instance_list(world, domain, draft->cpu, current), false};
+}
+
+static uint32_t after(const walk_list *walk, const stn_instance *instance, bool oldest_first) {
+    if (walk->like) {
+        return oldest_first ? instance->like_newer : instance->like_older;
+    }
+    return oldest_first ? instance->newer : instance->older;
+}
+
 /* Walk the instances of one state; @p stop or the one of rank @p rank ends it. */
 static uint32_t walk_keys(stn_world *world, const stn_draft *draft, uint8_t domain,
                           uint32_t current, uint32_t relation, uint32_t stop, uint32_t rank,
                           stn_age age, uint32_t *seen) {
-    const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
+    walk_list in = list_for(world, draft, domain, current, relation);
     const stn_vtype *type = &world->vocab->types[draft->type];
-    uint32_t at = age == STN_AGE_OLDEST ? list->oldest : list->newest;
+    uint32_t at = age == STN_AGE_OLDEST ? in.list->oldest : in.list->newest;
     for (uint32_t steps = 0; at != STN_WORLD_NONE && steps < WALK; steps++) {
         const stn_instance *instance = &world->instances[at];
         if (at == stop) {
             return at;
         }
         if (instance->domain == domain && state_of(world, draft, current, instance) == relation &&
-            suits(type, instance)) {
+            stn_key_suits(type, instance)) {
             if (*seen == rank) {
                 return at;
             }
             ++*seen;
         }
-        at = age == STN_AGE_OLDEST ? instance->newer : instance->older;
+        at = after(&in, instance, age == STN_AGE_OLDEST);
     }
     return STN_WORLD_NONE;
 }
@@ -217,14 +258,14 @@ static uint32_t walk_keys(stn_world *world, const stn_draft *draft, uint8_t doma
 static uint32_t due_rank(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
                          uint32_t index) {
     const stn_instance *wanted = &world->instances[index];
-    const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
     const stn_vtype *type = &world->vocab->types[draft->type];
     uint32_t relation = state_of(world, draft, current, wanted), rank = 0;
-    for (uint32_t at = list->newest, n = 0; at != STN_WORLD_NONE && n < WALK; n++) {
+    walk_list in = list_for(world, draft, domain, current, relation);
+    for (uint32_t at = in.list->newest, n = 0; at != STN_WORLD_NONE && n < WALK; n++) {
         const stn_instance *other = &world->instances[at];
         rank += other->domain == domain && other->due_ns < wanted->due_ns &&
-                state_of(world, draft, current, other) == relation && suits(type, other);
-        at = other->older;
+                state_of(world, draft, current, other) == relation && stn_key_suits(type, other);
+        at = after(&in, other, false);
     }
     return rank;
 }
@@ -244,20 +285,20 @@ uint32_t stn_key_age(stn_world *world, const stn_draft *draft, uint8_t domain, u
 /* The one due first, the second … : @p rank passes are few, ranks are nearly always 0. */
 static uint32_t pick_due(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,
                          uint32_t relation, uint32_t rank) {
-    const stn_list *list = stn_instance_list(world, domain, draft->cpu, current);
+    walk_list in = list_for(world, draft, domain, current, relation);
     const stn_vtype *type = &world->vocab->types[draft->type];
     uint64_t above = 0;
     uint32_t best = STN_WORLD_NONE;
     for (uint32_t pass = 0; pass <= rank; pass++) {
         uint32_t next = STN_WORLD_NONE;
-        for (uint32_t at = list->newest, n = 0; at != STN_WORLD_NONE && n < WALK; n++) {
+        for (uint32_t at = in.list->newest, n = 0; at != STN_WORLD_NONE && n < WALK; n++) {
             const stn_instance *other = &world->instances[at];
             if (other->domain == domain && (pass == 0 || other->due_ns > above) &&
-                state_of(world, draft, current, other) == relation && suits(type, other) &&
+                state_of(world, draft, current, other) == relation && stn_key_suits(type, other) &&
                 (next == STN_WORLD_NONE || other->due_ns < world->instances[next].due_ns)) {
                 next = at;
             }
-            at = other->older;
+            at = after(&in, other, false);
         }
         if (next == STN_WORLD_NONE) {
             break;
@@ -274,7 +315,7 @@ uint32_t stn_key_pick(stn_world *world, const stn_draft *draft, uint8_t domain, 
     if (relation == STN_KEY_LAST) {
         uint32_t last = alive(world, cpu->last_instance[domain], cpu->last_serial[domain]);
         bool fits = last != STN_WORLD_NONE &&
-                    suits(&world->vocab->types[draft->type], &world->instances[last]);
+                    stn_key_suits(&world->vocab->types[draft->type], &world->instances[last]);
         return fits ? last : STN_WORLD_NONE;
     }
     if (relation == STN_KEY_PARTNER) {

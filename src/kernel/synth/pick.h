@@ -49,13 +49,23 @@ uint64_t stn_pick_word(const stn_world *world, const stn_draft *draft);
 /** How the thread @p index (STN_WORLD_NONE: never seen) stands to the event. */
 uint32_t stn_pick_relation(const stn_world *world, const stn_draft *draft, uint8_t means,
                            uint32_t current, uint32_t index, int64_t tid);
-/** Age of thread @p index in its list, among those of its name. */
+/** Threads that are told apart by age alone. */
+typedef struct stn_kin {
+    uint32_t comm; /**< their name, or STN_WORLD_NONE: any */
+    uint32_t open; /**< the innermost call that they are in, or STN_TEMPLATE_NONE: any */
+} stn_kin;
+static const stn_kin stn_kin_any = {STN_WORLD_NONE, STN_TEMPLATE_NONE};
+/** The kin of thread @p index. */
+stn_kin stn_pick_kin(const stn_world *world, uint32_t index);
+/** Age of thread @p index in its list, among its kin. */
 uint32_t stn_pick_age(const stn_world *world, uint32_t index, uint16_t cpu, bool here, stn_age age);
-/** Thread of age @p rank in the list that @p relation means; STN_WORLD_NONE if there is none.
- *  @param comm only threads of that name; STN_WORLD_NONE: any */
-uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu, uint32_t comm,
+/** Thread of age @p rank in the list that @p relation means, or the one next to it in age;
+ *  if none is in that call, one of the name; STN_WORLD_NONE if there is none. */
+uint32_t stn_pick_thread(const stn_world *world, uint32_t relation, uint16_t cpu, stn_kin kin,
                          uint32_t rank, stn_age age);
 
+/** A type split by a value takes only instances that do not remember another. */
+bool stn_key_suits(const stn_vtype *type, const stn_instance *instance);
 uint32_t stn_key_relation(const stn_world *world, const stn_draft *draft, uint8_t domain,
                           uint32_t current, uint32_t index);
 uint32_t stn_key_age(stn_world *world, const stn_draft *draft, uint8_t domain, uint32_t current,

@@ -32,8 +32,6 @@ static stn_status take_threads(stn_start *start, const stn_world *world, uint32_
     }
     for (uint32_t i = 0; i < start->thread_count; i++) {
         stn_thread *thread = &start->threads[i];
-        thread->partner =
-            thread->partner < world->thread_count ? number[thread->partner] : STN_WORLD_NONE;
         thread->child =
             thread->child < world->thread_count ? number[thread->child] : STN_WORLD_NONE;
         thread->since_ns = world->now_ns - thread->since_ns;
@@ -89,8 +87,6 @@ stn_status stn_start_take(stn_start *start, const stn_world *world) {
     stn_status status = STN_ENOMEM;
     if (number && start->threads && start->instances && start->cpus && start->ranks) {
         memcpy(start->ranks, world->ranks, world->cpu_count * sizeof *start->ranks);
-        memcpy(start->history, world->history, sizeof start->history);
-        memcpy(start->history_rank, world->history_rank, sizeof start->history_rank);
         status = take_threads(start, world, number);
         take_instances(start, world, number);
     }
@@ -112,8 +108,6 @@ void stn_start_fini(stn_start *start) {
 /* ---- restoring ------------------------------------------------------------------------- */
 
 static void restore_cpus(const stn_start *start, stn_world *world) {
-    memcpy(world->history, start->history, sizeof world->history);
-    memcpy(world->history_rank, start->history_rank, sizeof world->history_rank);
     for (uint16_t i = 0; i < world->cpu_count; i++) {
         const stn_cpu *from = &start->cpus[i];
         stn_cpu *to = &world->cpus[i];
@@ -149,22 +143,23 @@ static stn_status restore_thread(const stn_start *start, stn_world *world, uint3
     return STN_OK;
 }
 
+/* What each open entry named. */
+static void restore_entered(const stn_start *start, stn_world *world) {
+    for (uint32_t i = start->cpu_count; i < start->thread_count; i++) {
+        const stn_thread *from = &start->threads[i];
+        stn_thread *to = &world->threads[stn_world_thread(world, from->tid, 0)];
+        for (uint8_t d = 0; d < from->depth; d++) {
+            uint64_t serial = from->entered[d].serial;
+            to->entered[d] = (stn_named){stn_instance_hashed(world, serial), serial};
+        }
+    }
+}
+
 stn_status stn_start_restore(const stn_start *start, stn_world *world) {
     restore_cpus(start, world);
     for (uint32_t i = 0; i < start->thread_count; i++) {
         if (restore_thread(start, world, i) != STN_OK) {
             return STN_ENOMEM;
-        }
-    }
-    for (uint32_t i = start->cpu_count; i < start->thread_count; i++) {
-        const stn_thread *from = &start->threads[i];
-        stn_thread *to = &world->threads[stn_world_thread(world, from->tid, 0)];
-        if (from->partner >= start->cpu_count && from->partner < start->thread_count) {
-            to->partner = stn_world_thread(world, start->threads[from->partner].tid, 0);
-        }
-        if (from->disk && to->state == STN_THREAD_BLOCKED) {
-            to->disk = true;
-            world->cpus[to->cpu].disk_sleepers++;
         }
     }
     for (uint16_t i = 0; i < world->cpu_count; i++) {
@@ -183,6 +178,7 @@ stn_status stn_start_restore(const stn_start *start, stn_world *world) {
             return STN_ENOMEM;
         }
     }
+    restore_entered(start, world);
     return STN_OK;
 }
 
@@ -199,13 +195,12 @@ static void put_thread(const stn_thread *thread, stn_blob *blob) {
     stn_blob_u32(blob, thread->comm);
     stn_blob_u8(blob, thread->state);
     stn_blob_u8(blob, thread->exiting);
-    stn_blob_u8(blob, thread->disk);
-    stn_blob_u32(blob, thread->partner);
     stn_blob_u16(blob, thread->cpu);
     stn_blob_u64(blob, thread->since_ns);
     stn_blob_u8(blob, thread->depth);
     for (int i = 0; i < STN_OPEN_DEPTH; i++) {
         stn_blob_u16(blob, i < thread->depth ? thread->open[i] : STN_SYMBOL_NONE);
+        stn_blob_u64(blob, i < thread->depth ? thread->entered[i].serial : 0);
     }
     put_history(thread->history, blob);
 }
@@ -242,8 +237,6 @@ void stn_start_put(const stn_start *start, stn_blob *blob) {
         put_history(start->cpus[i].handler_history, blob);
         put_history(start->cpus[i].history, blob);
     }
-    put_history(start->history, blob);
-    stn_blob_put(blob, start->history_rank, STN_HISTORY);
     stn_blob_u32(blob, start->thread_count);
     for (uint32_t i = 0; i < start->thread_count; i++) {
         put_thread(&start->threads[i], blob);
@@ -267,22 +260,21 @@ static bool get_thread(stn_thread *thread, stn_cursor *cursor, const stn_start *
     thread->comm = stn_cursor_u32(cursor);
     thread->state = stn_cursor_u8(cursor);
     thread->exiting = stn_cursor_u8(cursor) != 0;
-    thread->disk = stn_cursor_u8(cursor) != 0;
-    thread->partner = stn_cursor_u32(cursor);
     thread->cpu = stn_cursor_u16(cursor);
     thread->since_ns = stn_cursor_u64(cursor);
     thread->depth = stn_cursor_u8(cursor);
     bool sane = true;
     for (int i = 0; i < STN_OPEN_DEPTH; i++) {
         thread->open[i] = stn_cursor_u16(cursor);
+        thread->entered[i].serial = stn_cursor_u64(cursor);
         sane = sane && (i >= thread->depth || thread->open[i] < vocab->type_count);
     }
     bool idle = start->thread_count < start->cpu_count;
     bool named = thread->comm < vocab->texts.count || (idle && thread->comm == STN_WORLD_NONE);
     return get_history(thread->history, cursor) && sane && named &&
-           thread->state < STN_THREAD_STATES && thread->cpu < start->cpu_count &&
-           thread->depth <= STN_OPEN_DEPTH && (idle ? thread->tid == 0 : thread->tid > 0) &&
-           thread->tid < INT32_MAX / 2;
+           thread->state < STN_THREAD_STATES && thread->state != STN_THREAD_DEAD &&
+           thread->cpu < start->cpu_count && thread->depth <= STN_OPEN_DEPTH &&
+           (idle ? thread->tid == 0 : thread->tid > 0) && thread->tid < INT32_MAX / 2;
 }
 
 static bool get_val(stn_val *val, stn_cursor *cursor, const stn_vocab *vocab) {
@@ -303,7 +295,8 @@ static bool get_instance(stn_instance *instance, stn_cursor *cursor, const stn_s
     instance->scope = stn_cursor_u32(cursor);
     instance->due_ns = stn_cursor_u64(cursor);
     if (cursor->failed || instance->domain >= domains->count || instance->part_count == 0 ||
-        instance->part_count > STN_KEY_FIELDS) {
+        instance->part_count > STN_KEY_FIELDS ||
+        (instance->last >= vocab->type_count && instance->last != STN_SYMBOL_NONE)) {
         return false;
     }
     uint8_t scope = domains->scope[instance->domain];
@@ -344,12 +337,6 @@ static bool get_cpus(stn_start *start, stn_cursor *cursor) {
                 return false;
             }
         }
-    }
-    if (!get_history(start->history, cursor)) {
-        return false;
-    }
-    for (int i = 0; i < STN_HISTORY; i++) {
-        start->history_rank[i] = stn_cursor_u8(cursor);
     }
     return !cursor->failed;
 }

@@ -17,22 +17,14 @@ typedef struct stn_start {
     stn_cpu *cpus; /**< [cpu_count] */
     uint16_t *ranks;
     uint16_t cpu_count;
-    uint16_t history[STN_HISTORY];
-    uint8_t history_rank[STN_HISTORY];
 } stn_start;
 
-/** How many threads of a name were alive, at least and at most, from the first start of every
- *  run on. */
-typedef struct stn_floor {
+/** What training knew of the threads of a name: how many were alive, at least and at most, from
+ *  the first start of every run on. */
+typedef struct stn_crowd {
     uint32_t comm; /**< text id */
     uint32_t least, most;
-} stn_floor;
-
-/** How long threads of a name sleep: longer than any did in training, one is overdue. */
-typedef struct stn_sleep {
-    uint32_t comm; /**< text id */
-    uint64_t count, total_ns, longest_ns;
-} stn_sleep;
+} stn_crowd;
 
 /** Is no handler open, and is it known on each CPU who runs? */
 bool stn_start_fits(const stn_world *world);

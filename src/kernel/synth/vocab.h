@@ -69,6 +69,11 @@ typedef enum stn_meaning {
     STN_MEANS_KEY,         /**< names an instance of some automaton; see domain.h */
 } stn_meaning;
 
+/** Does the field name a thread that has to be picked? */
+static inline bool stn_means_thread(uint8_t means) {
+    return means == STN_MEANS_NEXT || means == STN_MEANS_THREAD || means == STN_MEANS_CHILD;
+}
+
 typedef struct stn_vfield {
     uint32_t name; /**< text id */
     uint8_t means; /**< stn_meaning */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "kernel/synth/chain.h"
 
 /* ---- setting up -------------------------------------------------------------- */
 
@@ -29,7 +30,9 @@ static stn_status world_alloc(stn_world *world) {
     world->ranks = stn_calloc(cpus, sizeof *world->ranks);
     world->lists = stn_calloc(cpus * STN_THREAD_STATES, sizeof *world->lists);
     world->cpu_memory = stn_calloc(cpus * world->slots->count, sizeof *world->cpu_memory);
-    if (!world->cpus || !world->ranks || !world->lists || !world->cpu_memory) {
+    world->asleep = stn_calloc(world->slots->wakes ? world->slots->wakes->kin_count + 1u : 1u,
+                               sizeof *world->asleep);
+    if (!world->asleep || !world->cpus || !world->ranks || !world->lists || !world->cpu_memory) {
         return STN_ENOMEM;
     }
     for (size_t i = 0; i < cpus * STN_THREAD_STATES; i++) {
@@ -51,15 +54,19 @@ stn_status stn_world_init(stn_world *world, const stn_vocab *vocab, const stn_do
                          .cpu_count = cpu_count,
                          .thread_free = STN_WORLD_NONE,
                          .instance_free = STN_WORLD_NONE,
+                         .forgotten = STN_WORLD_NONE,
                          .next_tid = 1};
     world->due_name = stn_intern_find(&vocab->texts, "in", 2);
-    history_clear(world->history);
+    for (uint32_t t = 0; t < vocab->type_count; t++) {
+        world->wakes_in_two |= vocab->types[t].role == STN_ROLE_WAKING;
+    }
     stn_status status = world_alloc(world);
     uint32_t idle = stn_intern_find(&vocab->texts, "<idle>", 6);
     for (uint16_t i = 0; i < cpu_count && status == STN_OK; i++) {
         stn_cpu *cpu = &world->cpus[i];
         world->ranks[i] = i;
         cpu->thread = STN_WORLD_NONE;
+        cpu->due_timer = STN_WORLD_NONE;
         cpu->last_tid = cpu->last_owner = STN_NO_TID;
         history_clear(cpu->history);
         history_clear(cpu->handler_history);
@@ -77,6 +84,7 @@ void stn_world_fini(stn_world *world) {
     stn_free(world->ranks);
     stn_free(world->lists);
     stn_free(world->cpu_memory);
+    stn_free(world->asleep);
     stn_free(world->threads);
     stn_free(world->thread_memory);
     stn_map_fini(&world->by_tid);
@@ -103,7 +111,6 @@ static void list_remove(stn_world *world, uint32_t index) {
         list->oldest = thread->newer;
     }
     list->count--;
-    world->waking -= thread->state == STN_THREAD_WAKING;
 }
 
 static void list_add(stn_world *world, uint32_t index) {
@@ -121,15 +128,30 @@ static void list_add(stn_world *world, uint32_t index) {
     }
     list->newest = index;
     list->count++;
-    world->waking += thread->state == STN_THREAD_WAKING;
+}
+
+uint64_t stn_world_kin(const stn_thread *thread) {
+    uint64_t open = thread->depth > 0 ? thread->open[thread->depth - 1] : STN_SYMBOL_NONE;
+    return stn_chain_mix(thread->comm, open);
+}
+
+static void count_sleeper(stn_world *world, stn_thread *thread, bool sleeps) {
+    if (!sleeps && thread->kin != STN_KIN_NONE) {
+        world->asleep[thread->kin]--;
+        thread->kin = STN_KIN_NONE;
+    } else if (sleeps && world->slots->wakes) {
+        thread->kin = stn_wakes_kin(world->slots->wakes, stn_world_kin(thread));
+        if (thread->kin != STN_KIN_NONE) {
+            world->asleep[thread->kin]++;
+        }
+    }
 }
 
 static void thread_drop(stn_world *world, uint32_t index) {
     stn_thread *thread = &world->threads[index];
     list_remove(world, index);
-    if (thread->disk) {
-        thread->disk = false;
-        world->cpus[thread->cpu].disk_sleepers--;
+    if (thread->state == STN_THREAD_BLOCKED) {
+        count_sleeper(world, thread, false);
     }
     stn_instance_drop_thread(world, index);
     uint64_t *entry = stn_map_get(&world->by_tid, (uint64_t)(uint32_t)thread->tid);
@@ -143,16 +165,37 @@ static void thread_drop(stn_world *world, uint32_t index) {
     world->live_threads--;
 }
 
+/* Who waits on @p cpu changes by an event of another one. */
+static void touch(stn_world *world, uint16_t number, uint8_t state) {
+    bool waits = state == STN_THREAD_READY || state == STN_THREAD_WAKING;
+    if (!waits || number == world->acting || number >= world->cpu_count) {
+        return;
+    }
+    stn_cpu *cpu = &world->cpus[number];
+    cpu->trigger_ns = world->now_ns;
+    cpu->touched = true;
+    for (uint8_t i = 0; i < world->touched_count; i++) {
+        if (world->touched[i] == number) {
+            return;
+        }
+    }
+    if (world->touched_count < STN_TOUCHED_MAX) {
+        world->touched[world->touched_count++] = number;
+    }
+}
+
 /* Leave or enter lists. An exited thread stays until STN_DEAD_KEPT later ones have exited. */
 static void thread_state(stn_world *world, uint32_t index, uint8_t state, uint16_t cpu) {
     stn_thread *thread = &world->threads[index];
     list_remove(world, index);
-    if (thread->disk) {
-        thread->disk = false;
-        world->cpus[thread->cpu].disk_sleepers--;
+    touch(world, thread->cpu, thread->state);
+    if ((thread->state == STN_THREAD_BLOCKED) != (state == STN_THREAD_BLOCKED)) {
+        count_sleeper(world, thread, state == STN_THREAD_BLOCKED);
+        world->fallen = state == STN_THREAD_BLOCKED ? index : world->fallen;
     }
     thread->state = state;
     thread->cpu = cpu < world->cpu_count ? cpu : thread->cpu;
+    touch(world, thread->cpu, state);
     thread->since_ns = world->now_ns;
     list_add(world, index);
     stn_list *dead = stn_world_list(world, thread->cpu, STN_THREAD_DEAD);
@@ -226,7 +269,8 @@ static uint32_t thread_new(stn_world *world, int32_t tid, uint32_t comm, uint16_
     stn_thread *thread = &world->threads[index];
     *thread = (stn_thread){.tid = tid, .comm = comm, .state = STN_THREAD_UNSEEN, .cpu = cpu};
     thread->used = true;
-    thread->child = thread->partner = STN_WORLD_NONE;
+    thread->child = STN_WORLD_NONE;
+    thread->kin = STN_KIN_NONE;
     thread->since_ns = world->now_ns;
     list_clear(&thread->own);
     history_clear(thread->history);
@@ -337,7 +381,6 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
         bool blocked = leaves == STN_LEAVES_BLOCKED || leaves == STN_LEAVES_DISK;
         bool gone = leaves == STN_LEAVES_GONE || (blocked && world->threads[prev].exiting);
         bool woken = world->threads[prev].state == STN_THREAD_WOKEN;
-        world->threads[prev].slept_ns = world->now_ns;
         bool ready = !gone && (!blocked || world->threads[prev].pending);
         thread_state(world, prev,
                      gone             ? STN_THREAD_DEAD
@@ -345,10 +388,6 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
                      : ready          ? STN_THREAD_READY
                                       : STN_THREAD_BLOCKED,
                      draft->cpu);
-        if (leaves == STN_LEAVES_DISK && world->threads[prev].state == STN_THREAD_BLOCKED) {
-            world->threads[prev].disk = true;
-            cpu->disk_sleepers++;
-        }
     }
     uint32_t index = stn_world_meet(world, (int32_t)next->v, STN_WORLD_NONE, draft->cpu);
     if (index == STN_WORLD_NONE) {
@@ -361,21 +400,35 @@ static stn_status on_switch(stn_world *world, const stn_vtype *type, const stn_d
     }
     stn_world_place(world, draft->cpu, index);
     world->threads[index].pending = false;
-    history_push(world->threads[index].history, STN_SYMBOL_IN);
+    if (world->threads[index].history[0] != STN_SYMBOL_IN) {
+        history_push(world->threads[index].history, STN_SYMBOL_IN);
+    }
+    world->threads[index].run = 1;
     return STN_OK;
 }
 
-/* From within a system call, be it in the softirq that the call itself raised. */
-static void note_partner(stn_world *world, uint16_t number, uint32_t index) {
+/* From within a call, be it in the softirq that the call itself raised, the call counts; else
+ * the handler. */
+uint64_t stn_world_place_of(const stn_world *world, uint16_t number) {
     const stn_cpu *cpu = &world->cpus[number];
-    if (cpu->thread == STN_WORLD_NONE || cpu->thread == index) {
-        return;
-    }
-    stn_thread *waker = &world->threads[cpu->thread];
+    const stn_thread *thread =
+        &world->threads[cpu->thread == STN_WORLD_NONE ? number : cpu->thread];
     bool softirq = cpu->depth == 1 && world->vocab->types[cpu->stack[0]].softirq;
-    if (waker->tid != 0 && waker->depth > 0 && (cpu->depth == 0 || softirq)) {
-        waker->partner = index;
+    if (cpu->depth > 0 && !(softirq && thread->depth > 0)) {
+        return stn_chain_mix(1, cpu->stack[cpu->depth - 1]);
     }
+    return stn_chain_mix(stn_world_kin(thread), softirq ? cpu->stack[0] : STN_SYMBOL_NONE);
+}
+
+uint32_t stn_world_asleep(const stn_world *world, uint16_t number) {
+    const stn_wake *wake =
+        world->slots->wakes ? stn_wakes_of(world->slots->wakes, stn_world_place_of(world, number))
+                            : NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; wake && i < wake->count; i++) {
+        count += world->asleep[wake->kin[i]];
+    }
+    return count;
 }
 
 static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *draft,
@@ -387,7 +440,6 @@ static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *dr
         return;
     }
     thread->waked = type->role == STN_ROLE_WAKING;
-    note_partner(world, draft->cpu, index);
     if (thread->state <= STN_THREAD_WOKEN) {
         thread->pending = true;
         thread->state = type->role == STN_ROLE_WAKING ? STN_THREAD_WOKEN : STN_THREAD_RUNNING;
@@ -480,6 +532,7 @@ static void update_handlers(stn_cpu *cpu, const stn_vtype *type, uint16_t symbol
     if (type->frame == STN_FRAME_PUSH) {
         if (cpu->depth == 0) {
             cpu->handler_count = 0;
+            cpu->opened_ns = cpu->last_ns;
         }
         if (cpu->depth < STN_HANDLER_DEPTH) {
             cpu->entered[cpu->depth].index = STN_WORLD_NONE;
@@ -525,8 +578,6 @@ static void remember(stn_world *world, const stn_draft *draft, uint32_t thread) 
 
 static void move_to_front(stn_world *world, uint16_t cpu) {
     uint16_t rank = stn_world_rank(world, cpu);
-    memmove(world->history_rank + 1, world->history_rank, STN_HISTORY - 1);
-    world->history_rank[0] = (uint8_t)(rank < 255 ? rank : 255);
     for (uint16_t i = rank; i > 0; i--) {
         world->ranks[i] = world->ranks[i - 1];
     }
@@ -534,6 +585,7 @@ static void move_to_front(stn_world *world, uint16_t cpu) {
 }
 
 stn_status stn_world_seat(stn_world *world, const stn_draft *draft, uint32_t *current) {
+    world->acting = draft->cpu;
     stn_cpu *cpu = &world->cpus[draft->cpu];
     if (draft->tid == STN_NO_TID) {
         *current = cpu->thread == STN_WORLD_NONE ? draft->cpu : cpu->thread;
@@ -549,8 +601,12 @@ stn_status stn_world_seat(stn_world *world, const stn_draft *draft, uint32_t *cu
         }
         stn_world_place(world, draft->cpu, *current);
     }
-    if (draft->comm != STN_WORLD_NONE) {
-        world->threads[*current].comm = draft->comm;
+    /* an event that renames its thread bears the new name already: until it has happened the
+     * old one counts */
+    stn_thread *thread = &world->threads[*current];
+    bool renames = world->vocab->types[draft->type].role == STN_ROLE_RENAME;
+    if (draft->comm != STN_WORLD_NONE && (!renames || thread->comm == STN_WORLD_NONE)) {
+        thread->comm = draft->comm;
     }
     return STN_OK;
 }
@@ -562,21 +618,31 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
     uint32_t current;
     world->now_ns = draft->time_ns;
     world->events++;
+    world->acting = draft->cpu;
+    world->touched_count = 0;
+    world->fallen = STN_WORLD_NONE;
     if (stn_world_seat(world, draft, &current) != STN_OK) {
         return STN_ENOMEM;
     }
     move_to_front(world, draft->cpu);
-    history_push(world->history, symbol);
-    cpu->run = cpu->history[0] == symbol ? cpu->run + 1 : 1;
     cpu->last_ns = draft->time_ns;
+    cpu->trigger_ns = draft->time_ns;
+    cpu->touched = false;
     history_push(cpu->history, symbol);
     if (cpu->depth > 0 || type->frame != STN_FRAME_NONE) {
         update_handlers(cpu, type, symbol);
     } else {
         stn_thread *in = &world->threads[current];
-        in->run = in->history[0] == symbol ? in->run + 1 : 1;
-        history_push(in->history, symbol);
+        if (in->history[0] == symbol) {
+            in->run++;
+        } else {
+            in->run = 1;
+            history_push(in->history, symbol);
+        }
         update_open(world, &world->threads[current], type, symbol);
+    }
+    if (type->role == STN_ROLE_RENAME && draft->comm != STN_WORLD_NONE) {
+        world->threads[current].comm = draft->comm;
     }
     remember(world, draft, current);
     if (world->domains->types[draft->type].count > 0 &&

@@ -5,15 +5,16 @@
  *  means the same in the other. Pinned by tests/unit/test_synth_world.c.
  *
  *  Histories hold dense types, newest first. A thread has its own, of the events that it had
- *  outside handlers, put away at a switch and taken up again; a CPU has one of all its events
- *  and one of the handlers that are open or just closed; the trace has one of all events with
- *  the rank of their CPU. The rank of a CPU is how many others had an event since its last
- *  one: 0 is the CPU of the event before. */
+ *  outside handlers, put away at a switch and taken up again, in which repetitions stand once
+ *  and are counted; a CPU has one of all its events and one of the handlers that are open or
+ *  just closed. The rank of a CPU is how many others had an event since its last one: 0 is the
+ *  CPU of the event before. */
 #ifndef STN_KERNEL_SYNTH_WORLD_H
 #define STN_KERNEL_SYNTH_WORLD_H
 
 #include "core/base/rng.h"
 #include "kernel/synth/domain.h"
+#include "kernel/synth/wakes.h"
 
 enum {
     STN_HISTORY = 8,         /**< events kept of each history */
@@ -21,7 +22,8 @@ enum {
     STN_OPEN_DEPTH = 4,      /**< entries without their exit that a thread can have */
     STN_INSTANCE_FIELDS = 6, /**< values that an instance remembers */
     STN_CPU_MAX = 1024,
-    STN_DEAD_KEPT = 64, /**< exited threads remembered for a late free or wait */
+    STN_DEAD_KEPT = 64,  /**< exited threads remembered for a late free or wait */
+    STN_TOUCHED_MAX = 8, /**< CPUs that one event changes from afar, and are told */
 };
 
 #define STN_SYMBOL_NONE   0xffffu /**< before the first event */
@@ -72,12 +74,11 @@ typedef struct stn_thread {
     bool exiting;  /**< had its exit event */
     bool used;
     uint16_t cpu;      /**< where it runs, ran, or is to run */
-    uint32_t partner;  /**< index of the thread that it woke last from within a call */
+    uint32_t kin;      /**< number that it is counted under while blocked, or STN_KIN_NONE */
     uint32_t run;      /**< events in a row of the last one's type */
-    bool disk;         /**< sleeps uninterruptibly */
     uint32_t child;    /**< index of the thread it made last */
     uint64_t since_ns; /**< of the state */
-    uint64_t slept_ns; /**< when it last went to sleep */
+    uint64_t alarm_ns; /**< blocked: when it has slept for too long; the generator's */
     uint32_t older, newer;
     stn_list own;                      /**< instances of its scope */
     stn_named entered[STN_OPEN_DEPTH]; /**< what each of them named */
@@ -94,10 +95,12 @@ typedef struct stn_instance {
     uint16_t cpu;   /**< where */
     int32_t owner;  /**< thread that touched it last outside handlers */
     uint32_t scope; /**< CPU or thread index */
-    uint32_t older, newer, list;
-    uint32_t chain; /**< next in the hash bucket */
+    uint32_t older, newer;
+    uint32_t like_older, like_newer; /**< scope ALL: among those that the same type touched last */
+    uint32_t chain;                  /**< next in the hash bucket */
     uint64_t hash;
-    uint64_t due_ns;
+    uint64_t due_ns;   /**< armed: when it is due; 0: it is not */
+    uint64_t alarm_ns; /**< when the handler comes for it; the generator's */
     stn_val parts[STN_KEY_FIELDS];
     uint32_t names[STN_INSTANCE_FIELDS]; /**< text ids of the fields remembered */
     stn_val vals[STN_INSTANCE_FIELDS];
@@ -111,18 +114,23 @@ typedef struct stn_cpu {
     uint16_t handler_count; /**< events of handler_history that belong to this burst */
     uint16_t handler_history[STN_HISTORY];
     uint16_t history[STN_HISTORY];
-    uint64_t last_ns;       /**< of its last event */
-    uint32_t run;           /**< events in a row of the last one's type */
-    uint32_t disk_sleepers; /**< threads that fell asleep uninterruptibly here */
-    int32_t last_tid;       /**< thread named last */
-    int32_t last_owner;     /**< owner of the instance touched last */
+    uint64_t last_ns;    /**< of its last event */
+    uint64_t raised;     /**< hashes of its instances that were raised and not entered, xored */
+    uint32_t due_timer;  /**< instance that the handler comes for; the generator's */
+    uint64_t opened_ns;  /**< when its outermost handler was opened */
+    uint64_t trigger_ns; /**< of that, or of a later change to who waits here */
+    bool touched;        /**< it was such a change, made by another CPU */
+    int32_t last_tid;    /**< thread named last */
+    int32_t last_owner;  /**< owner of the instance touched last */
     uint32_t last_instance[STN_DOMAIN_MAX];
     uint64_t last_serial[STN_DOMAIN_MAX]; /**< hash of that instance: it may be gone */
     stn_named entered[STN_HANDLER_DEPTH]; /**< instance that each open handler's entry named */
 } stn_cpu;
 
-/** Where field memories lie: which (type, field) are remembered at all. */
+/** What a world remembers: where field memories lie, for the (type, field) that are remembered
+ *  at all, and who is counted while asleep. */
 typedef struct stn_slots {
+    const stn_wakes *wakes; /**< borrowed; NULL: nobody */
     uint32_t count;
     uint16_t *of; /**< [type_count][STN_VFIELD_MAX] slot or STN_SLOT_NONE */
 } stn_slots;
@@ -135,21 +143,25 @@ typedef struct stn_world {
     uint64_t events;                 /**< applied so far */
     uint8_t *family_seen;            /**< [type_count] by family: came in this trace */
     uint8_t unheard[STN_DOMAIN_MAX]; /**< usual families of a domain that did not come yet */
+    bool wakes_in_two;               /**< wake-ups begin with an event of their own */
     uint32_t due_name;               /**< text id of the field that says when a timer is due */
     uint64_t now_ns;
     uint16_t cpu_count;
     stn_cpu *cpus;
-    uint16_t *ranks; /**< [cpu_count] CPUs, the latest first */
-    uint16_t history[STN_HISTORY];
-    uint8_t history_rank[STN_HISTORY];
+    uint16_t acting;                   /**< CPU of the event that is being applied */
+    uint16_t touched[STN_TOUCHED_MAX]; /**< other CPUs where it changed who waits */
+    uint8_t touched_count;
+    uint16_t *ranks;     /**< [cpu_count] CPUs, the latest first */
     stn_thread *threads; /**< the first cpu_count are the idle threads */
     size_t thread_count, thread_capacity;
     uint32_t thread_free; /**< list through newer */
     uint32_t live_threads;
-    uint32_t waking;   /**< threads being woken, on all CPUs */
-    stn_map by_tid;    /**< tid -> index + 1; 0: gone */
-    size_t tombstones; /**< tids in the map that are gone */
-    stn_list *lists;   /**< [cpu_count][STN_THREAD_STATES] */
+    uint32_t fallen;    /**< thread that the event put to sleep, or STN_WORLD_NONE */
+    uint32_t forgotten; /**< thread that is to be woken now, or STN_WORLD_NONE */
+    uint32_t *asleep;   /**< [wakes kin_count] blocked threads */
+    stn_map by_tid;     /**< tid -> index + 1; 0: gone */
+    size_t tombstones;  /**< tids in the map that are gone */
+    stn_list *lists;    /**< [cpu_count][STN_THREAD_STATES] */
     int32_t next_tid;
     stn_val *thread_memory; /**< [thread_capacity][slots] */
     stn_val *cpu_memory;    /**< [cpu_count][slots] */
@@ -158,6 +170,7 @@ typedef struct stn_world {
     uint32_t instance_free;
     uint32_t *buckets; /**< [bucket_count] */
     uint32_t bucket_count;
+    stn_list *like_lists;     /**< [type_count] instances of scope ALL by the type touched last */
     stn_list *instance_lists; /**< [domain] for scope ALL, then [domain][cpu] */
 } stn_world;
 
@@ -198,6 +211,12 @@ static inline stn_list *stn_world_list(const stn_world *world, uint16_t cpu, uin
 /** Threads of @p state on all CPUs. */
 uint32_t stn_world_population(const stn_world *world, uint32_t state);
 
+/** Hash of the kin of a thread: its name and the innermost call that it is in. */
+uint64_t stn_world_kin(const stn_thread *thread);
+/** Hash of the place on @p cpu that a thread would be woken from now. */
+uint64_t stn_world_place_of(const stn_world *world, uint16_t cpu);
+/** How many of those that are usually woken from there are blocked. */
+uint32_t stn_world_asleep(const stn_world *world, uint16_t cpu);
 /** Forget the thread that has slept for longest: it will not be woken any more. */
 void stn_world_retire(stn_world *world);
 /** Threads called @p comm that have not ended. */
@@ -214,6 +233,8 @@ stn_list *stn_instance_list(stn_world *world, uint8_t domain, uint16_t cpu, uint
 /** Instance that @p parts name, or STN_WORLD_NONE. */
 uint32_t stn_instance_find(const stn_world *world, uint8_t domain, uint32_t scope,
                            const stn_val *parts, uint8_t count);
+/** Instance whose hash is @p hash, or STN_WORLD_NONE. */
+uint32_t stn_instance_hashed(const stn_world *world, uint64_t hash);
 /** CPU or thread index as far as the domain's scope asks for it, else 0. */
 uint32_t stn_instance_scope(const stn_world *world, uint8_t domain, uint16_t cpu, uint32_t thread);
 /** Touch all instances that @p draft names, making those not there. @return STN_OK, STN_ENOMEM */
