@@ -11,6 +11,15 @@
 
 enum { LAB_CPUS = 2 };
 
+/** Rules of one domain, for the types make and use with a field id. */
+static const char lab_things[] = "standin-rules 1\n"
+                                 "rule thing\n"
+                                 "  doc \"A thing is made before it is used.\"\n"
+                                 "  key thing by id\n"
+                                 "  states gone there\n"
+                                 "  on make to there\n"
+                                 "  on use from there to there\n";
+
 typedef struct lab {
     stn_catalog *catalog;
     stn_trace trace; /**< what the vocabulary was learned from */

@@ -15,18 +15,13 @@ static const char *const vocabulary[] = {
     "11 0 2 sched_migrate_task pid=1 dest_cpu=1",
     "12 0 2 make id=1 color=4",
     "13 0 2 use id=1 color=4",
+    "14 0 2 task_rename pid=2",
+    "15 0 2 softirq_entry vec=3",
+    "16 0 2 softirq_exit vec=3",
 };
 
-static const char things[] = "standin-rules 1\n"
-                             "rule thing\n"
-                             "  doc \"A thing is made before it is used.\"\n"
-                             "  key thing by id\n"
-                             "  states gone there\n"
-                             "  on make to there\n"
-                             "  on use from there to there\n";
-
 static int open_lab(void **state) {
-    *state = LAB_OPEN(vocabulary, things);
+    *state = LAB_OPEN(vocabulary, lab_things);
     return 0;
 }
 
@@ -55,14 +50,14 @@ static void a_thread_sleeps_is_woken_and_runs(void **state) {
     wants(l, 10, STN_THREAD_BLOCKED, 0);
     wants(l, 11, STN_THREAD_RUNNING, 0);
     assert_int_equal(lab_thread(l, 11)->history[0], STN_SYMBOL_IN);
-    assert_int_equal(lab_thread(l, 10)->slept_ns, 2000);
+    assert_int_equal(lab_thread(l, 10)->since_ns, 2000);
     lab_happen(l, "3 1 12 sched_waking pid=10 target_cpu=1");
     wants(l, 10, STN_THREAD_WAKING, 1);
-    assert_int_equal(l->world.waking, 1);
+    assert_int_equal(stn_world_population(&l->world, STN_THREAD_WAKING), 1);
     assert_int_equal(l->world.cpus[1].last_tid, 10);
     lab_happen(l, "4 1 12 sched_wakeup pid=10 target_cpu=1");
     wants(l, 10, STN_THREAD_READY, 1);
-    assert_int_equal(l->world.waking, 0);
+    assert_int_equal(stn_world_population(&l->world, STN_THREAD_WAKING), 0);
     assert_int_equal(stn_world_population(&l->world, STN_THREAD_READY), 1);
     lab_happen(l, "5 1 12 sched_switch prev_pid=12 prev_state=0 next_pid=10");
     wants(l, 12, STN_THREAD_READY, 1);
@@ -163,14 +158,195 @@ static void ranks_count_the_cpus_in_between(void **state) {
     static const int cpus[] = {0, 0, 1, 1, 0}, ranks[] = {0, 0, 1, 0, 1};
     for (int i = 0; i < 5; i++) {
         char line[64];
+        assert_int_equal(stn_world_rank(&l->world, (uint16_t)cpus[i]), ranks[i]);
         snprintf(line, sizeof line, "%d %d 1%d sys_enter_read fd=3", i + 1, cpus[i], cpus[i]);
         lab_happen(l, line);
-        assert_int_equal(l->world.history_rank[0], ranks[i]);
         assert_int_equal(stn_world_rank(&l->world, (uint16_t)cpus[i]), 0);
         assert_int_equal(stn_world_rank(&l->world, (uint16_t)!cpus[i]), 1);
     }
-    assert_int_equal(l->world.cpus[0].run, 3); /* the same type in a row */
     assert_int_equal(l->world.cpus[1].last_ns, 4000);
+}
+
+static void repetitions_are_counted_on_their_thread(void **state) {
+    lab *l = *state;
+    lab_happen(l, "1 0 10 use id=1 color=2");
+    assert_int_equal(lab_thread(l, 10)->run, 1);
+    lab_happen(l, "2 0 10 use id=1 color=2");
+    lab_happen(l, "3 1 11 use id=1 color=2"); /* another thread */
+    lab_happen(l, "4 0 10 irq_handler_entry irq=5");
+    lab_happen(l, "5 0 10 make id=1 color=2"); /* in a handler */
+    lab_happen(l, "6 0 10 irq_handler_exit irq=5");
+    lab_happen(l, "7 0 10 use id=1 color=2");
+    assert_int_equal(lab_thread(l, 10)->run, 3);
+    assert_int_equal(lab_thread(l, 11)->run, 1);
+    assert_int_equal(lab_thread(l, 10)->history[0], lab_type(l, "use")); /* they stand once */
+    assert_int_equal(lab_thread(l, 10)->history[1], STN_SYMBOL_NONE);
+    assert_int_equal(l->world.cpus[0].history[0], lab_type(l, "use"));
+    assert_int_equal(l->world.cpus[0].history[4], lab_type(l, "use")); /* all of the CPU's do */
+    lab_happen(l, "8 0 10 make id=2 color=2");
+    assert_int_equal(lab_thread(l, 10)->run, 1);
+    assert_int_equal(lab_thread(l, 10)->history[1], lab_type(l, "use"));
+    lab_happen(l, "9 0 10 make id=3 color=2");
+    lab_happen(l, "10 0 10 sched_switch prev_pid=10 prev_state=1 next_pid=12");
+    lab_happen(l, "11 0 12 sched_switch prev_pid=12 prev_state=1 next_pid=10");
+    assert_int_equal(lab_thread(l, 10)->run, 1);
+    assert_int_equal(lab_thread(l, 10)->history[0], STN_SYMBOL_IN);
+}
+
+/* The moment that the next event of a CPU hangs on. */
+static void wants_trigger(const lab *l, uint16_t cpu, uint64_t us, bool touched) {
+    assert_int_equal(l->world.cpus[cpu].trigger_ns, us * 1000);
+    assert_int_equal(l->world.cpus[cpu].touched, touched);
+}
+
+static void an_event_touches_cpus_where_it_changes_who_waits(void **state) {
+    lab *l = *state;
+    lab_happen(l, "1 0 10 use id=1 color=2");
+    lab_happen(l, "2 1 12 use id=1 color=2");
+    assert_int_equal(l->world.touched_count, 0);
+    lab_happen(l, "3 1 12 sched_waking pid=20 target_cpu=0");
+    assert_int_equal(l->world.touched_count, 1);
+    assert_int_equal(l->world.touched[0], 0);
+    wants_trigger(l, 0, 3, true);
+    wants_trigger(l, 1, 3, false);
+    assert_int_equal(l->world.cpus[0].last_ns, 1000);
+    lab_happen(l, "4 1 12 sched_wakeup pid=20 target_cpu=0");
+    assert_int_equal(l->world.touched_count, 1); /* once, though it leaves and enters there */
+    wants_trigger(l, 0, 4, true);
+    lab_happen(l, "5 0 10 use id=1 color=2");
+    assert_int_equal(l->world.touched_count, 0);
+    wants_trigger(l, 0, 5, false);
+    lab_happen(l, "6 1 12 sched_wakeup pid=21 target_cpu=1"); /* its own */
+    assert_int_equal(l->world.touched_count, 0);
+    lab_happen(l, "7 1 12 sched_migrate_task pid=20 dest_cpu=1"); /* taken away */
+    assert_int_equal(l->world.touched_count, 1);
+    wants_trigger(l, 0, 7, true);
+    lab_happen(l, "8 1 12 sched_waking pid=10 target_cpu=0"); /* it runs there: nobody waits */
+    assert_int_equal(l->world.touched_count, 0);
+    wants_trigger(l, 0, 7, true);
+}
+
+static void who_falls_asleep_is_told(void **state) {
+    lab *l = *state;
+    lab_happen(l, "1 0 10 use id=1 color=2");
+    assert_int_equal(l->world.fallen, STN_WORLD_NONE);
+    lab_happen(l, "2 0 10 sched_switch prev_pid=10 prev_state=0 next_pid=11"); /* still ready */
+    assert_int_equal(l->world.fallen, STN_WORLD_NONE);
+    lab_happen(l, "3 0 11 sched_switch prev_pid=11 prev_state=1 next_pid=10");
+    assert_int_equal(l->world.fallen, stn_world_thread(&l->world, 11, 0));
+    assert_int_equal(l->world.threads[l->world.fallen].since_ns, 3000);
+    lab_happen(l, "4 0 10 sched_wakeup pid=11 target_cpu=0");
+    assert_int_equal(l->world.fallen, STN_WORLD_NONE);
+    lab_happen(l, "5 0 12 use id=1 color=2"); /* the switch was not seen */
+    assert_int_equal(l->world.fallen, stn_world_thread(&l->world, 10, 0));
+}
+
+static void kin_share_a_name_and_a_call(void **state) {
+    lab *l = *state;
+    lab_happen(l, "1 0 10 use id=1 color=2");
+    lab_happen(l, "2 1 11 use id=1 color=2");
+    assert_true(stn_world_kin(lab_thread(l, 10)) == stn_world_kin(lab_thread(l, 11)));
+    lab_happen(l, "3 0 10 sys_enter_read fd=3");
+    assert_true(stn_world_kin(lab_thread(l, 10)) != stn_world_kin(lab_thread(l, 11)));
+    lab_happen(l, "4 1 11 sys_enter_read fd=4");
+    assert_true(stn_world_kin(lab_thread(l, 10)) == stn_world_kin(lab_thread(l, 11)));
+    l->world.threads[stn_world_thread(&l->world, 11, 0)].comm = stn_vocab_ctext(&l->vocab, "ann");
+    assert_true(stn_world_kin(lab_thread(l, 10)) != stn_world_kin(lab_thread(l, 11)));
+}
+
+static void places_are_calls_and_handlers(void **state) {
+    lab *l = *state;
+    const stn_world *world = &l->world;
+    lab_happen(l, "1 0 10 use id=1 color=2");
+    uint64_t user = stn_world_place_of(world, 0);
+    lab_happen(l, "2 0 10 sys_enter_read fd=3");
+    uint64_t call = stn_world_place_of(world, 0);
+    lab_happen(l, "3 0 10 softirq_entry vec=3");
+    uint64_t softirq_in_call = stn_world_place_of(world, 0);
+    lab_happen(l, "4 0 10 softirq_exit vec=3");
+    assert_true(stn_world_place_of(world, 0) == call);
+    lab_happen(l, "5 0 10 irq_handler_entry irq=3");
+    uint64_t interrupt = stn_world_place_of(world, 0);
+    lab_happen(l, "6 0 10 irq_handler_exit irq=3");
+    lab_happen(l, "7 0 10 sys_exit_read ret=3");
+    assert_true(stn_world_place_of(world, 0) == user);
+    lab_happen(l, "8 0 10 irq_handler_entry irq=3"); /* whatever it interrupts */
+    assert_true(stn_world_place_of(world, 0) == interrupt);
+    lab_happen(l, "9 1 11 softirq_entry vec=3"); /* in no call: the handler counts */
+    uint64_t softirq = stn_world_place_of(world, 1);
+    const uint64_t all[] = {user, call, softirq_in_call, interrupt, softirq};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        for (size_t k = 0; k < i; k++) {
+            assert_true(all[i] != all[k]);
+        }
+    }
+}
+
+/* Threads in no call are woken from where thread 10 is, in a call. */
+static void those_asleep_are_counted_by_kin(void **state) {
+    lab *l = *state;
+    stn_wakes_builder builder = {0};
+    stn_wakes wakes;
+    lab_happen(l, "1 0 11 use id=1 color=2");
+    uint64_t kin = stn_world_kin(lab_thread(l, 11));
+    lab_happen(l, "2 0 10 sys_enter_read fd=3");
+    assert_int_equal(stn_wakes_add(&builder, stn_world_place_of(&l->world, 0), kin), STN_OK);
+    assert_int_equal(stn_wakes_build(&wakes, &builder), STN_OK);
+    stn_wakes_builder_fini(&builder);
+    l->slots.wakes = &wakes;
+    lab_again(l);
+    static const struct {
+        const char *line;
+        uint32_t asleep, from_here;
+    } steps[] = {
+        {"1 1 11 use id=1 color=2", 0, 0},
+        {"2 1 11 sched_switch prev_pid=11 prev_state=1 next_pid=12", 1, 0},
+        {"3 1 12 sched_switch prev_pid=12 prev_state=2 next_pid=13", 2, 0},
+        {"4 1 13 sched_switch prev_pid=13 prev_state=0 next_pid=14", 2, 0}, /* ready */
+        {"5 1 14 sys_enter_read fd=3", 2, 0},
+        {"6 1 14 sched_switch prev_pid=14 prev_state=1 next_pid=13", 2, 0}, /* other kin */
+        {"7 0 10 sys_enter_read fd=3", 2, 2},
+        {"8 0 10 sched_waking pid=11 target_cpu=1", 1, 1},
+        {"9 0 10 sched_waking pid=14 target_cpu=1", 1, 1},
+        {"10 0 10 sched_wakeup pid=12 target_cpu=1", 0, 0},
+        {"11 1 13 sched_switch prev_pid=13 prev_state=1 next_pid=11", 1, 1},
+        {"12 0 10 sys_exit_read ret=3", 1, 0}, /* elsewhere now */
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        lab_happen(l, steps[i].line);
+        assert_int_equal(l->world.asleep[0], steps[i].asleep);
+        assert_int_equal(stn_world_asleep(&l->world, 0), steps[i].from_here);
+    }
+    stn_world_retire(&l->world); /* the sleeper is gone */
+    assert_int_equal(l->world.asleep[0], 0);
+    l->slots.wakes = NULL;
+    lab_again(l);
+    stn_wakes_fini(&wakes);
+}
+
+static void name(lab *l, const char *text, const char *comm) {
+    lab_draft(l, text);
+    l->draft.comm = stn_vocab_ctext(&l->vocab, comm);
+}
+
+static void a_thread_bears_its_old_name_until_it_is_renamed(void **state) {
+    lab *l = *state;
+    uint32_t current;
+    name(l, "1 0 10 use id=1 color=2", "ann");
+    assert_int_equal(stn_world_apply(&l->world, &l->draft), STN_OK);
+    uint32_t ann = stn_vocab_ctext(&l->vocab, "ann"), ben = stn_vocab_ctext(&l->vocab, "ben");
+    assert_int_equal(lab_thread(l, 10)->comm, ann);
+    name(l, "2 0 10 task_rename pid=10", "ben"); /* the event bears the new name already */
+    assert_int_equal(stn_world_seat(&l->world, &l->draft, &current), STN_OK);
+    assert_int_equal(l->world.threads[current].comm, ann);
+    assert_int_equal(stn_world_apply(&l->world, &l->draft), STN_OK);
+    assert_int_equal(lab_thread(l, 10)->comm, ben);
+    name(l, "3 0 10 use id=1 color=2", "cat"); /* any other event says who it is */
+    assert_int_equal(stn_world_seat(&l->world, &l->draft, &current), STN_OK);
+    assert_int_equal(lab_thread(l, 10)->comm, stn_vocab_ctext(&l->vocab, "cat"));
+    name(l, "4 0 30 task_rename pid=30", "ben"); /* one never heard of has no other name */
+    assert_int_equal(stn_world_seat(&l->world, &l->draft, &current), STN_OK);
+    assert_int_equal(lab_thread(l, 30)->comm, ben);
 }
 
 static void a_switch_that_was_not_seen_is_made_up_for(void **state) {
@@ -244,6 +420,50 @@ static void instances_remember_who_touched_them(void **state) {
     assert_int_equal(stn_instance_find(&l->world, 0, 0, &seven, 1), STN_WORLD_NONE);
 }
 
+/* Ids of the instances that @p type touched last, newest first, as decimal digits; @p back
+ * from the oldest. */
+static int64_t like(const lab *l, const char *type, bool back) {
+    const stn_list *list = &l->world.like_lists[lab_type(l, type)];
+    int64_t ids = 0;
+    uint32_t count = 0;
+    for (uint32_t at = back ? list->oldest : list->newest; at != STN_WORLD_NONE; count++) {
+        const stn_instance *instance = &l->world.instances[at];
+        ids = ids * 10 + instance->parts[0].v;
+        at = back ? instance->like_newer : instance->like_older;
+    }
+    assert_int_equal(count, list->count);
+    return ids;
+}
+
+static void instances_are_listed_by_who_touched_them_last(void **state) {
+    lab *l = *state;
+    lab_happen(l, "1 0 10 make id=1 color=4");
+    lab_happen(l, "2 0 10 make id=2 color=4");
+    lab_happen(l, "3 0 10 make id=3 color=4");
+    assert_int_equal(like(l, "make", false), 321);
+    assert_int_equal(like(l, "make", true), 123);
+    assert_int_equal(like(l, "use", false), 0);
+    lab_happen(l, "4 1 11 use id=2 color=4");
+    assert_int_equal(like(l, "make", false), 31);
+    assert_int_equal(like(l, "make", true), 13);
+    assert_int_equal(like(l, "use", false), 2);
+    lab_happen(l, "5 1 11 use id=3 color=4");
+    lab_happen(l, "6 0 10 make id=1 color=4"); /* again by the same type: to the front */
+    lab_happen(l, "7 0 10 make id=4 color=4");
+    lab_happen(l, "8 0 10 make id=1 color=4");
+    assert_int_equal(like(l, "make", false), 14);
+    assert_int_equal(like(l, "make", true), 41);
+    assert_int_equal(like(l, "use", false), 32);
+    for (int i = 10; i < 1000; i++) { /* those forgotten leave it too */
+        char line[64];
+        snprintf(line, sizeof line, "%d 0 10 make id=%d color=4", i, i);
+        lab_happen(l, line);
+    }
+    const stn_list *all = stn_instance_list(&l->world, 0, 0, 0);
+    assert_int_equal(like(l, "use", false), 0);
+    assert_int_equal(l->world.like_lists[lab_type(l, "make")].count, all->count);
+}
+
 static void the_one_that_slept_longest_retires(void **state) {
     lab *l = *state;
     uint32_t comm = stn_vocab_ctext(&l->vocab, "worker");
@@ -303,10 +523,18 @@ int main(void) {
         IN_LAB(exited_threads_do_not_pile_up),
         IN_LAB(handlers_nest_and_leave_the_thread_alone),
         IN_LAB(ranks_count_the_cpus_in_between),
+        IN_LAB(repetitions_are_counted_on_their_thread),
+        IN_LAB(an_event_touches_cpus_where_it_changes_who_waits),
+        IN_LAB(who_falls_asleep_is_told),
+        IN_LAB(kin_share_a_name_and_a_call),
+        IN_LAB(places_are_calls_and_handlers),
+        IN_LAB(those_asleep_are_counted_by_kin),
+        IN_LAB(a_thread_bears_its_old_name_until_it_is_renamed),
         IN_LAB(a_switch_that_was_not_seen_is_made_up_for),
         IN_LAB(states_are_told_by_number_and_by_letter),
         IN_LAB(fields_are_remembered_by_thread_and_cpu),
         IN_LAB(instances_remember_who_touched_them),
+        IN_LAB(instances_are_listed_by_who_touched_them_last),
         IN_LAB(the_one_that_slept_longest_retires),
         IN_LAB(drafts_hold_what_the_vocabulary_knows),
         IN_LAB(each_failed_allocation_is_clean),
