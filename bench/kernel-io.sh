@@ -15,6 +15,8 @@ trap 'rm -rf "$scratch" "$rows"' EXIT
 # What we read: a trace made here, so that its size can be chosen, in every format.
 "$STANDIN" kernel train --quiet examples/backup.run1.txt.zst examples/backup.run2.txt.zst \
     -o "$scratch/m.stn"
+measure "generate, nothing written" "$EVENTS" "$STANDIN" kernel generate --quiet --seed "$SEED" \
+    "$scratch/m.stn" -n "$EVENTS"
 measure "generate, CTF" "$EVENTS" "$STANDIN" kernel generate --quiet --seed "$SEED" \
     "$scratch/m.stn" -n "$EVENTS" -o "$scratch/ctf" --to ctf
 events=$("$STANDIN" kernel info --quiet --json "$scratch/ctf" | jq .events)

@@ -157,8 +157,11 @@ static stn_status generate_mended(generate_work *work, stn_err *err) {
     return status;
 }
 
-/* How many rules a sample breaks that nothing guides. */
+/* How many rules a sample breaks that nothing guides; only if somebody will read it. */
 static stn_status measure_unguided(generate_work *work, stn_err *err) {
+    if (work->args->common.quiet && !work->args->common.json) {
+        return STN_OK;
+    }
     if (work->args->unguided) {
         work->sample = work->events;
         work->unguided = work->violations;
