@@ -164,6 +164,34 @@ static void streams_do_not_mix(void **state) {
     stn_denoiser_fini(&n);
 }
 
+/* One that shares another's weights has a past of its own, though the other one goes on. */
+static void one_beside_answers_alike(void **state) {
+    (void)state;
+    stn_err err = {0};
+    stn_denoiser n;
+    stn_denoise *first, *beside;
+    sample s;
+    make_sample(&s, 3);
+    assert_int_equal(stn_denoiser_init(&n, &small, true, 4, &err), STN_OK);
+    assert_int_equal(stn_denoise_new(&first, &n, LENGTH, &err), STN_OK);
+    assert_int_equal(stn_denoise_new_beside(&beside, first, LENGTH, &err), STN_OK);
+    double want[CHANNELS] = {0}, got[CHANNELS] = {0};
+    training_loss(&n, &s, want);
+    for (uint32_t at = 0; at < LENGTH; at += small.block) {
+        hand h, other;
+        const stn_denoise_hand now = hand_at(&h, &s, at);
+        const stn_denoise_hand elsewhere = hand_at(&other, &s, LENGTH - small.block - at);
+        stn_denoise_commit(first, elsewhere.value, elsewhere.label);
+        stn_denoise_look(beside, now.value, now.masked, now.label);
+        block_loss(beside, &n, 0, &s, at, got);
+        stn_denoise_commit(beside, now.value, now.label);
+    }
+    assert_losses(got, want);
+    stn_denoise_free(beside);
+    stn_denoise_free(first);
+    stn_denoiser_fini(&n);
+}
+
 /* Looking again and again at a block leaves no trace: only a commit does. */
 static void looks_leave_no_trace(void **state) {
     (void)state;
@@ -214,9 +242,8 @@ static void each_failed_allocation_is_clean(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(running_equals_training),
-        cmocka_unit_test(streams_do_not_mix),
-        cmocka_unit_test(looks_leave_no_trace),
+        cmocka_unit_test(running_equals_training),         cmocka_unit_test(streams_do_not_mix),
+        cmocka_unit_test(one_beside_answers_alike),        cmocka_unit_test(looks_leave_no_trace),
         cmocka_unit_test(each_failed_allocation_is_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

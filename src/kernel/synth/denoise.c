@@ -25,6 +25,7 @@ struct stn_denoise {
     ring fine[STN_LAYERS_MAX], coarse[STN_LAYERS_MAX];
     float *packed;         /* the matrices, laid out for few rows */
     size_t *packed_at;     /* [tensors] where each begins; SIZE_MAX: no matrix */
+    bool borrows;          /* both of them, from another one */
     uint64_t block;        /* number of the block at hand */
     uint64_t angles_block; /* block that angles are of; UINT64_MAX at first */
     float *x;              /* [rows][d] */
@@ -167,8 +168,9 @@ static stn_status arrays_init(stn_denoise *s, uint32_t coarse_blocks, stn_err *e
     return STN_OK;
 }
 
-stn_status stn_denoise_new_streams(stn_denoise **out, const stn_denoiser *n, uint32_t context,
-                                   uint32_t streams, stn_err *err) {
+/* @p weights: whose packed weights to use; NULL: own ones */
+static stn_status new_streams(stn_denoise **out, const stn_denoiser *n, const stn_denoise *weights,
+                              uint32_t context, uint32_t streams, stn_err *err) {
     *out = NULL;
     stn_denoise *s = stn_calloc(1, sizeof *s);
     if (!s) {
@@ -184,7 +186,11 @@ stn_status stn_denoise_new_streams(stn_denoise **out, const stn_denoiser *n, uin
     if (!status) {
         status = arrays_init(s, blocks, err);
     }
-    if (!status) {
+    if (!status && weights) {
+        s->packed = weights->packed;
+        s->packed_at = weights->packed_at;
+        s->borrows = true;
+    } else if (!status) {
         status = weights_pack(s, err);
     }
     if (status) {
@@ -193,6 +199,16 @@ stn_status stn_denoise_new_streams(stn_denoise **out, const stn_denoiser *n, uin
     }
     *out = s;
     return STN_OK;
+}
+
+stn_status stn_denoise_new_streams(stn_denoise **out, const stn_denoiser *n, uint32_t context,
+                                   uint32_t streams, stn_err *err) {
+    return new_streams(out, n, NULL, context, streams, err);
+}
+
+stn_status stn_denoise_new_beside(stn_denoise **out, const stn_denoise *first, uint32_t context,
+                                  stn_err *err) {
+    return new_streams(out, first->n, first, context, first->streams, err);
 }
 
 stn_status stn_denoise_new(stn_denoise **out, const stn_denoiser *n, uint32_t context,
@@ -208,10 +224,14 @@ void stn_denoise_free(stn_denoise *s) {
         stn_free(s->fine[i].qkv);
         stn_free(s->coarse[i].qkv);
     }
-    void *arrays[] = {s->packed, s->packed_at,     s->x,       s->norm,   s->inv,       s->att,
-                      s->lse,    s->gate,          s->act,     s->index,  s->frequency, s->angles,
-                      s->origin, s->coarse_angles, s->summary, s->pooled, s->coarse_x,  s->sum,
-                      s->mixed,  s->logits,        s->id,      s->spans};
+    if (!s->borrows) {
+        stn_free(s->packed);
+        stn_free(s->packed_at);
+    }
+    void *arrays[] = {s->x,      s->norm,          s->inv,     s->att,       s->lse,
+                      s->gate,   s->act,           s->index,   s->frequency, s->angles,
+                      s->origin, s->coarse_angles, s->summary, s->pooled,    s->coarse_x,
+                      s->sum,    s->mixed,         s->logits,  s->id,        s->spans};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         stn_free(arrays[i]);
     }

@@ -27,6 +27,10 @@ stn_status stn_denoise_new(stn_denoise **out, const stn_denoiser *denoiser, uint
 /** The same with @p streams >= 1 streams, which see blocks of the same number at a time. */
 stn_status stn_denoise_new_streams(stn_denoise **out, const stn_denoiser *denoiser,
                                    uint32_t context, uint32_t streams, stn_err *err) STN_MUST_USE;
+/** Another one of as many streams, with an empty past, over the packed weights of @p first, which
+ *  must outlive it: for traces that do not go on in step. @return STN_OK, STN_ENOMEM */
+stn_status stn_denoise_new_beside(stn_denoise **out, const stn_denoise *first, uint32_t context,
+                                  stn_err *err) STN_MUST_USE;
 void stn_denoise_free(stn_denoise *denoise);
 
 /** Look at the current block: rows[i] with masked[i] are unknown, the others have value[c][i].
