@@ -95,10 +95,8 @@ static drawn draw(const stn_markov *markov, const stn_pool_node *node, const stn
 
 /* A context that has no more to say, or nothing that is not too frequent already, makes way for
  * the next shorter one: so no circle of deep contexts goes on forever. */
-static bool next(const stn_model *model, void *run, stn_world *world, const stn_ask *ask,
-                 stn_rng *rng, stn_answer *answer) {
-    (void)run;
-    const stn_markov *markov = model->state;
+bool stn_markov_next(const stn_markov *markov, const stn_world *world, const stn_ask *ask,
+                     stn_rng *rng, stn_answer *answer) {
     stn_rungs rungs;
     stn_rungs_next(world, ask->cpu, markov->order, &rungs);
     uint32_t count = usable(&rungs, ask->attempt);
@@ -121,6 +119,12 @@ static bool next(const stn_model *model, void *run, stn_world *world, const stn_
     return found;
 }
 
+static bool next(const stn_model *model, void *run, stn_world *world, const stn_ask *ask,
+                 stn_rng *rng, stn_answer *answer) {
+    (void)run;
+    return stn_markov_next(model->state, world, ask, rng, answer);
+}
+
 static void markov_free(stn_model *model) {
     stn_markov *markov = model->state;
     if (markov) {
@@ -130,18 +134,12 @@ static void markov_free(stn_model *model) {
     model->state = NULL;
 }
 
-static void put(const stn_model *model, stn_blob *blob) {
-    const stn_markov *markov = model->state;
+void stn_markov_put(const stn_markov *markov, stn_blob *blob) {
     stn_blob_u32(blob, markov->order);
     stn_pool_put(&markov->pool, blob);
 }
 
-static stn_status get(stn_model *model, stn_cursor *cursor) {
-    stn_markov *markov = stn_calloc(1, sizeof *markov);
-    if (!markov) {
-        return STN_ENOMEM;
-    }
-    model->state = markov;
+stn_status stn_markov_get(stn_markov *markov, stn_cursor *cursor, uint32_t types) {
     markov->order = stn_cursor_u32(cursor);
     if (cursor->failed || markov->order < 1 || markov->order > STN_ORDER_MAX) {
         return STN_EFORMAT;
@@ -149,16 +147,33 @@ static stn_status get(stn_model *model, stn_cursor *cursor) {
     stn_status status = stn_pool_get(&markov->pool, cursor);
     for (uint32_t i = 0; i < markov->pool.case_count && status == STN_OK; i++) {
         uint32_t type = markov->pool.cases[i] >> 16;
-        bool known = type < model->vocab.type_count || type == STN_MARKOV_WAIT;
+        bool known = type < types || type == STN_MARKOV_WAIT;
         bool sane = known && (markov->pool.cases[i] & 0xffffu) < STN_STEP_SYMBOLS;
         status = sane ? STN_OK : STN_EFORMAT;
     }
     return status;
 }
 
+static void put(const stn_model *model, stn_blob *blob) {
+    stn_markov_put(model->state, blob);
+}
+
+static stn_status get(stn_model *model, stn_cursor *cursor) {
+    model->state = stn_calloc(1, sizeof(stn_markov));
+    return model->state ? stn_markov_get(model->state, cursor, model->vocab.type_count)
+                        : STN_ENOMEM;
+}
+
+static stn_status train(stn_model *model, stn_runs *runs, const stn_train_options *options,
+                        stn_train_stats *stats, stn_err *err) {
+    model->state = stn_calloc(1, sizeof(stn_markov));
+    return model->state ? stn_markov_train(model->state, model, runs, options, stats, err)
+                        : stn_err_set(err, STN_ENOMEM, "out of memory for a model");
+}
+
 const stn_generator_kind stn_markov_kind = {.name = "markov",
                                             .walks = 2,
-                                            .train = stn_markov_train,
+                                            .train = train,
                                             .put = put,
                                             .get = get,
                                             .free = markov_free,

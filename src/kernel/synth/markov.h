@@ -30,8 +30,17 @@ static inline uint32_t stn_markov_value(uint32_t type, uint64_t step_ns) {
 void stn_markov_probability(const stn_pool *pool, const stn_rungs *rungs, uint32_t type,
                             uint32_t types, double *p);
 
-/** Learn order and cases; see stn_generator_kind::train. */
-stn_status stn_markov_train(stn_model *model, stn_runs *runs, const stn_train_options *options,
-                            stn_train_stats *stats, stn_err *err) STN_MUST_USE;
+/** Learn order and cases into @p markov, which is zeroed; it is the caller's, also on error.
+ *  See stn_generator_kind::train. */
+stn_status stn_markov_train(stn_markov *markov, stn_model *model, stn_runs *runs,
+                            const stn_train_options *options, stn_train_stats *stats,
+                            stn_err *err) STN_MUST_USE;
+/** See stn_generator_kind::next. */
+bool stn_markov_next(const stn_markov *markov, const stn_world *world, const stn_ask *ask,
+                     stn_rng *rng, stn_answer *answer);
+void stn_markov_put(const stn_markov *markov, stn_blob *blob);
+/** @p markov is zeroed; it is the caller's, also on error. @return STN_OK, STN_EFORMAT, STN_ENOMEM
+ */
+stn_status stn_markov_get(stn_markov *markov, stn_cursor *cursor, uint32_t types) STN_MUST_USE;
 
 #endif

@@ -126,23 +126,22 @@ static stn_status learn(learner *l) {
     return status;
 }
 
-stn_status stn_markov_train(stn_model *model, stn_runs *runs, const stn_train_options *options,
-                            stn_train_stats *stats, stn_err *err) {
+stn_status stn_markov_train(stn_markov *markov, stn_model *model, stn_runs *runs,
+                            const stn_train_options *options, stn_train_stats *stats,
+                            stn_err *err) {
     uint32_t order = options->max_order == 0 ? STN_ORDER_MAX : options->max_order;
     double share = options->valid_share > 0 ? options->valid_share : 0.1;
     if (share >= 1) {
         return stn_err_set(err, STN_ERANGE, "%g of each run held back leaves nothing to learn",
                            share);
     }
-    stn_markov *markov = stn_calloc(1, sizeof *markov);
     learner l = {.markov = markov,
                  .model = model,
                  .runs = runs,
                  .valid_share = share,
                  .max_order = order < STN_ORDER_MAX ? order : STN_ORDER_MAX};
-    model->state = markov;
     l.held_stride = (size_t)((double)stats->events * share / LOSS_MAX) + 1;
-    stn_status status = markov ? learn(&l) : STN_ENOMEM;
+    stn_status status = learn(&l);
     if (status == STN_OK) {
         double valid = (double)(l.valid_events ? l.valid_events : 1);
         double train = (double)(l.train_events ? l.train_events : 1);
