@@ -18,13 +18,36 @@ extern "C" {
 
 typedef struct stn_model stn_model;
 
+/** Where training of a network stands. */
+typedef struct stn_train_report {
+    uint64_t steps;
+    uint64_t events; /**< seen so far, repeats included */
+    double share;    /**< of the budget that is used, 0 … 1 */
+    double seconds;
+    double train_loss; /**< nats per event, type and time, running mean */
+    double valid_loss; /**< nats per event type on the held-back share, the best so far */
+} stn_train_report;
+
+/** Called after each step; return false to stop with ::STN_EINTR after a checkpoint. */
+typedef bool (*stn_train_report_fn)(void *user, const stn_train_report *report);
+
 typedef struct stn_train_options {
-    const char *kind;   /**< "markov"; NULL: the default kind */
+    const char *kind;   /**< "markov", "diffusion"; NULL: the default kind */
     uint32_t max_order; /**< Markov: highest order tried; 0: 8 */
     double valid_share; /**< share at the end of each run used to choose; <= 0: 0.1 */
     uint64_t seed;
     const stn_rules
         *rules; /**< rules to train the attribute tables with and to store; NULL: built-in */
+    /* the rest is for the kind "diffusion" */
+    double budget_s;              /**< time to train the network; 0: 600 */
+    uint64_t steps;               /**< exactly so many steps instead: repeatable; 0: no */
+    uint32_t context;             /**< events of a CPU that it looks back; 0: 512 */
+    const char *channels;         /**< "event,dt" …; NULL: all */
+    const char *const *workloads; /**< [count] label of each trace; NULL: one for all */
+    const char *checkpoint;       /**< file to write now and then; NULL: none */
+    bool resume;                  /**< go on from the checkpoint */
+    stn_train_report_fn report;   /**< may be NULL */
+    void *report_user;
 } stn_train_options;
 
 typedef struct stn_train_stats {
@@ -35,10 +58,14 @@ typedef struct stn_train_stats {
     double train_loss;   /**< nats per event type */
     double valid_loss;   /**< nats per event type on the held-back share */
     uint32_t order;      /**< Markov: order chosen */
+    double markov_loss;  /**< diffusion: of the Markov tables on the held-back share */
+    double step_loss;    /**< diffusion: nats per time step on the held-back share */
+    uint64_t steps;      /**< diffusion: of training */
 } stn_train_stats;
 
 /** Train on @p traces [count] (borrowed; windows never cross them).
- *  @return STN_OK; STN_ERANGE (no events), STN_ENOMEM, STN_EINTR */
+ *  @return STN_OK; STN_ERANGE (no events, a kind or channel that is none), STN_ENOMEM,
+ *  STN_EINTR; of a checkpoint also STN_ENOTFOUND, STN_EIO, STN_EPERM, STN_EFORMAT */
 stn_status stn_model_train(stn_model **out, const stn_trace *const *traces, size_t count,
                            const stn_train_options *options, stn_train_stats *stats,
                            stn_catalog *catalog, stn_progress_fn progress, void *user,
@@ -51,7 +78,7 @@ stn_status stn_model_save(const stn_model *model, const char *path, stn_err *err
 stn_status stn_model_load(stn_model **out, const char *path, stn_catalog *catalog,
                           stn_err *err) STN_MUST_USE;
 void stn_model_free(stn_model *model);
-/** "markov" … */
+/** "markov", "diffusion" */
 const char *stn_model_kind(const stn_model *model);
 /** Rules stored with the model; borrowed from it. */
 const stn_rules *stn_model_rules(const stn_model *model);
@@ -62,8 +89,10 @@ typedef struct stn_generator stn_generator;
 
 typedef struct stn_generate_options {
     uint64_t seed;
-    uint64_t begin_ns; /**< time of the first event */
-    bool unguided;     /**< do not let the rules mask: to measure what guidance is worth */
+    uint64_t begin_ns;    /**< time of the first event */
+    const char *workload; /**< diffusion: label to generate; NULL: the only one, or none */
+    double label_weight;  /**< diffusion: weight of the label; 0: 1, no more than was learnt */
+    bool unguided;        /**< do not let the rules mask: to measure what guidance is worth */
 } stn_generate_options;
 
 typedef struct stn_generate_stats {

@@ -23,7 +23,8 @@ enum { BATCH = 1024 };
 typedef struct generate_args {
     stn_common common;
     uint64_t count, duration_ns;
-    const char *output, *to;
+    const char *output, *to, *workload;
+    uint64_t label_percent;
     bool unguided, no_repair;
 } generate_args;
 
@@ -82,9 +83,16 @@ static bool tick(generate_work *work) {
                              args->duration_ns / 1000000);
 }
 
+static stn_generate_options options_of(const generate_args *args) {
+    return (stn_generate_options){.seed = args->common.seed,
+                                  .begin_ns = BEGIN_NS,
+                                  .workload = args->workload,
+                                  .label_weight = (double)args->label_percent / 100,
+                                  .unguided = args->unguided};
+}
+
 static stn_status generate(generate_work *work, batch_sink sink, void *user, stn_err *err) {
-    stn_generate_options options = {
-        .seed = work->args->common.seed, .begin_ns = BEGIN_NS, .unguided = work->args->unguided};
+    stn_generate_options options = options_of(work->args);
     stn_generator *generator = NULL;
     work->events = 0;
     work->generate_ns = 0;
@@ -167,8 +175,8 @@ static stn_status measure_unguided(generate_work *work, stn_err *err) {
         work->unguided = work->violations;
         return STN_OK;
     }
-    stn_generate_options options = {
-        .seed = work->args->common.seed, .begin_ns = BEGIN_NS, .unguided = true};
+    stn_generate_options options = options_of(work->args);
+    options.unguided = true;
     stn_generator *generator = NULL;
     uint64_t want = work->events < UNGUIDED_SAMPLE ? work->events : UNGUIDED_SAMPLE;
     stn_status status = stn_generator_new(&generator, work->model, &options, work->catalog, err);
@@ -300,6 +308,10 @@ static const stn_option options[] = {
      false},
     {"to", 0, STN_OPTION_TEXT, offsetof(generate_args, to), "FORMAT",
      "format to write, instead of taking it from the ending of OUT", false},
+    {"workload", 'w', STN_OPTION_TEXT, offsetof(generate_args, workload), "NAME",
+     "diffusion: workload to generate, one of those the model was trained with", false},
+    {"guidance", 0, STN_OPTION_COUNT, offsetof(generate_args, label_percent), "PERCENT",
+     "diffusion: how strongly the workload counts (default 100)", false},
     {"unguided", 0, STN_OPTION_FLAG, offsetof(generate_args, unguided), NULL,
      "do not let the rules guide, to see what guidance is worth", false},
     {"no-repair", 0, STN_OPTION_FLAG, offsetof(generate_args, no_repair), NULL,

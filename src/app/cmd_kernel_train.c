@@ -1,4 +1,7 @@
 /* standin kernel train: learn a generator from traces. */
+#include <string.h>
+#include <unistd.h>
+
 #include <standin/synth.h>
 
 #include "app/commands.h"
@@ -9,24 +12,92 @@
 
 typedef struct train_args {
     stn_common common;
-    const char *output, *kind;
-    uint64_t order;
-    stn_texts rules, mined;
+    const char *output, *kind, *channels;
+    uint64_t order, budget_ns, steps, context;
+    bool resume;
+    stn_texts rules, mined, workloads;
 } train_args;
+
+enum { NAME_SIZE = 64, PATH_SIZE = 4096, CONTEXT_MAX = 65536 };
+
+/* ---- workloads ---------------------------------------------------------------------------- */
+
+/* Names of the workloads of the traces. */
+typedef struct labels {
+    char (*names)[NAME_SIZE]; /* [count] */
+    const char **items;       /* [count] */
+} labels;
+
+static void labels_fini(labels *l) {
+    free(l->names);
+    free(l->items);
+}
+
+/* The name of the file up to its first dot: runs of one workload share it. */
+static void stem_of(const char *path, char *name) {
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    size_t size = strcspn(base, ".");
+    snprintf(name, NAME_SIZE, "%.*s", (int)(size < NAME_SIZE ? size : NAME_SIZE - 1), base);
+}
+
+/* One "NAME=FILE". */
+static stn_status label_given(stn_app *app, const train_args *args, labels *l, const char *text,
+                              stn_err *err) {
+    const stn_texts *traces = &args->common.operands;
+    const char *equals = strchr(text, '=');
+    size_t size = equals ? (size_t)(equals - text) : 0;
+    if (size == 0 || size >= NAME_SIZE) {
+        return stn_app_usage(app, err,
+                             "--workload %s: expected NAME=TRACE, the name of 1 to %d bytes", text,
+                             NAME_SIZE - 1);
+    }
+    for (size_t i = 0; i < traces->count; i++) {
+        if (strcmp(traces->items[i], equals + 1) == 0) {
+            snprintf(l->names[i], NAME_SIZE, "%.*s", (int)size, text);
+            return STN_OK;
+        }
+    }
+    return stn_app_usage(app, err, "--workload %s: no trace given is called that", text);
+}
+
+static stn_status labels_init(labels *l, stn_app *app, const train_args *args, stn_err *err) {
+    const stn_texts *traces = &args->common.operands;
+    l->names = calloc(traces->count, sizeof *l->names);
+    l->items = calloc(traces->count, sizeof *l->items);
+    if (!l->names || !l->items) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for the names of workloads");
+    }
+    for (size_t i = 0; i < traces->count; i++) {
+        stem_of(traces->items[i], l->names[i]);
+        l->items[i] = l->names[i];
+    }
+    stn_status status = STN_OK;
+    for (size_t i = 0; i < args->workloads.count && status == STN_OK; i++) {
+        status = label_given(app, args, l, args->workloads.items[i], err);
+    }
+    return status;
+}
+
+/* ---- training ------------------------------------------------------------------------------ */
 
 static stn_status report(stn_app *app, const train_args *args, const stn_model *model,
                          const stn_train_stats *stats, stn_err *err) {
+    bool neural = stats->steps > 0;
     if (args->common.json) {
-        return stn_emit_json(app->out,
-                             json_pack("{s:s, s:I, s:f, s:I, s:I, s:o, s:o, s:i, s:I}", "kind",
-                                       stn_model_kind(model), "events", (json_int_t)stats->events,
-                                       "seconds", stats->seconds, "peak_rss_bytes",
-                                       (json_int_t)stats->peak_rss_bytes, "parameters",
-                                       (json_int_t)stats->parameters, "train_loss",
-                                       stn_emit_real(stats->train_loss), "valid_loss",
-                                       stn_emit_real(stats->valid_loss), "order", (int)stats->order,
-                                       "seed", (json_int_t)args->common.seed),
-                             err);
+        return stn_emit_json(
+            app->out,
+            json_pack("{s:s, s:I, s:f, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:I, s:I}", "kind",
+                      stn_model_kind(model), "events", (json_int_t)stats->events, "seconds",
+                      stats->seconds, "peak_rss_bytes", (json_int_t)stats->peak_rss_bytes,
+                      "parameters", (json_int_t)stats->parameters, "train_loss",
+                      stn_emit_real(stats->train_loss), "valid_loss",
+                      stn_emit_real(stats->valid_loss), "step_loss",
+                      neural ? stn_emit_real(stats->step_loss) : json_null(), "markov_loss",
+                      stn_emit_real(neural ? stats->markov_loss : stats->valid_loss), "order",
+                      (int)stats->order, "steps", (json_int_t)stats->steps, "seed",
+                      (json_int_t)args->common.seed),
+            err);
     }
     if (!args->common.quiet) {
         char events[32];
@@ -36,14 +107,41 @@ static stn_status report(stn_app *app, const train_args *args, const stn_model *
                 stats->order, stn_value_grouped(stats->parameters, parameters));
         fprintf(app->out, "loss        %.4f train, %.4f held back (nats per event type)\n",
                 stats->train_loss, stats->valid_loss);
+        if (stats->steps) {
+            fprintf(app->out, "            %.4f held back per time step; Markov %.4f per type\n",
+                    stats->step_loss, stats->markov_loss);
+            fprintf(app->out, "steps       %s of training\n",
+                    stn_value_grouped(stats->steps, events));
+        }
         fprintf(app->out, "took        %.2f s, %.0f MB at most\n", stats->seconds,
                 (double)stats->peak_rss_bytes / 1e6);
     }
     return STN_OK;
 }
 
-static stn_status train(stn_app *app, const train_args *args, const stn_traces *traces,
-                        stn_catalog *catalog, stn_err *err) {
+/* The progress line; the losses of a network's training stand in its label. */
+typedef struct train_line {
+    stn_progress progress;
+    char label[96];
+} train_line;
+
+static bool step_done(void *user, const stn_train_report *r) {
+    train_line *line = user;
+    snprintf(line->label, sizeof line->label, "training (loss %.3f, held back %.3f)", r->train_loss,
+             r->valid_loss);
+    line->progress.what = line->label;
+    return true;
+}
+
+static stn_status train(stn_app *app, const train_args *args, const stn_load *load,
+                        const char *const *workloads, stn_err *err) {
+    const stn_traces *traces = &load->traces;
+    stn_catalog *catalog = load->catalog;
+    char checkpoint[PATH_SIZE];
+    if ((size_t)snprintf(checkpoint, sizeof checkpoint, "%s.checkpoint", args->output) >=
+        sizeof checkpoint) {
+        return stn_err_set(err, STN_ERANGE, "%s: the name is too long", args->output);
+    }
     stn_rules *rules = NULL;
     stn_model *model = NULL;
     stn_train_stats stats = {0};
@@ -54,17 +152,27 @@ static stn_status train(stn_app *app, const train_args *args, const stn_traces *
     stn_train_options options = {.kind = args->kind,
                                  .max_order = (uint32_t)args->order,
                                  .seed = args->common.seed,
-                                 .rules = rules};
-    stn_progress progress;
-    stn_progress_begin(&progress, app->notes, args->common.quiet || args->common.json, "training",
-                       "events");
+                                 .rules = rules,
+                                 .budget_s = (double)args->budget_ns / 1e9,
+                                 .steps = args->steps,
+                                 .context = (uint32_t)args->context,
+                                 .channels = args->channels,
+                                 .workloads = workloads,
+                                 .checkpoint = checkpoint,
+                                 .resume = args->resume,
+                                 .report = step_done};
+    train_line line;
+    options.report_user = &line;
+    stn_progress_begin(&line.progress, app->notes, args->common.quiet || args->common.json,
+                       "training", "events");
     status = stn_model_train(&model, traces->all, traces->count, &options, &stats, catalog,
-                             stn_progress_tick, &progress, err);
-    stn_progress_end(&progress);
+                             stn_progress_tick, &line.progress, err);
+    stn_progress_end(&line.progress);
     if (status == STN_OK) {
         status = stn_model_save(model, args->output, err);
     }
     if (status == STN_OK) {
+        unlink(checkpoint); /* its work is done */
         status = report(app, args, model, &stats, err);
     }
     stn_model_free(model);
@@ -77,14 +185,22 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     if (args->order > 64) {
         return stn_app_usage(app, err, "--order: at most 64");
     }
+    if (args->context > CONTEXT_MAX) {
+        return stn_app_usage(app, err, "--context: at most %d", CONTEXT_MAX);
+    }
+    labels names = {0};
     stn_load load = {0};
-    stn_status status = stn_load_open(&load, app, &args->common, args->output, err);
+    stn_status status = labels_init(&names, app, args, err);
+    if (status == STN_OK) {
+        status = stn_load_open(&load, app, &args->common, args->output, err);
+    }
     if (status == STN_OK) {
         status = stn_load_traces(&load, app, &args->common, err);
     }
     if (status == STN_OK) {
-        status = train(app, args, &load.traces, load.catalog, err);
+        status = train(app, args, &load, names.items, err);
     }
+    labels_fini(&names);
     stn_load_close(&load);
     return status;
 }
@@ -93,9 +209,23 @@ static const stn_option options[] = {
     {"output", 'o', STN_OPTION_TEXT, offsetof(train_args, output), "MODEL", "where the model goes",
      true},
     {"kind", 0, STN_OPTION_TEXT, offsetof(train_args, kind), "KIND",
-     "kind of generator: markov (default)", false},
+     "kind of generator: markov (default), diffusion", false},
     {"order", 0, STN_OPTION_COUNT, offsetof(train_args, order), "N",
      "markov: highest order tried (default 8)", false},
+    {"budget", 0, STN_OPTION_DURATION, offsetof(train_args, budget_ns), "TIME",
+     "diffusion: time to train the network (default 10m)", false},
+    {"steps", 0, STN_OPTION_COUNT, offsetof(train_args, steps), "N",
+     "diffusion: exactly so many steps instead of a time, which makes it repeatable", false},
+    {"context", 0, STN_OPTION_COUNT, offsetof(train_args, context), "N",
+     "diffusion: events of a CPU that the network looks back (default 512)", false},
+    {"channels", 0, STN_OPTION_TEXT, offsetof(train_args, channels), "LIST",
+     "diffusion: event,dt for the light model; event,dt,cpu,tid,comm,load (default)", false},
+    {"workload", 'w', STN_OPTION_TEXTS, offsetof(train_args, workloads), "NAME=TRACE",
+     "diffusion: workload of a trace, instead of its file's name up to the first dot; may be "
+     "repeated",
+     false},
+    {"resume", 0, STN_OPTION_FLAG, offsetof(train_args, resume), NULL,
+     "diffusion: go on from MODEL.checkpoint, which a training that was stopped leaves", false},
     {"rules", 'r', STN_OPTION_TEXTS, offsetof(train_args, rules), "FILE",
      "rules that the model obeys, instead of the built-in ones; may be repeated", false},
     {"mined", 'm', STN_OPTION_TEXTS, offsetof(train_args, mined), "FILE",

@@ -28,6 +28,42 @@ keys() {
     cmp a.stn b.stn
 }
 
+@test "pipeline: a network is trained, repeats itself and knows its workload" {
+    net() { standin kernel train --kind diffusion --steps 4 --context 32 "$@"; }
+    net --json examples/backup.run1.txt.zst -o n.stn >out.json
+    keys . events seconds peak_rss_bytes parameters train_loss valid_loss step_loss markov_loss
+    jq -e '.kind == "diffusion" and .steps == 4 and .step_loss > 0 and .markov_loss > 0' out.json
+    [ ! -e n.stn.checkpoint ]
+    net --quiet examples/backup.run1.txt.zst -o same.stn
+    cmp n.stn same.stn
+    standin kernel generate --quiet n.stn -n 1k --workload backup --guidance 150 -o n.csv
+    standin kernel check --quiet n.csv
+    net --quiet --workload mail=examples/backup.run1.txt.zst examples/backup.run1.txt.zst -o w.stn
+    standin kernel generate --quiet w.stn -n 100 --workload mail -o n.csv
+    run standin kernel generate --quiet w.stn -n 100 --workload backup -o none.csv
+    [ "$status" = 1 ]
+    [[ $output == *"no workload 'backup'"*"'mail'"* ]]
+    [ ! -e none.csv ]
+}
+
+@test "pipeline: a network is not trained on what makes no sense" {
+    net() { run standin kernel train --kind diffusion --steps 4 examples/backup.run1.txt.zst -o x.stn "$@"; }
+    net --workload mail=other.txt
+    [ "$status" = 2 ]
+    [[ $output == *"no trace given is called that"* ]]
+    net --workload mail
+    [ "$status" = 2 ]
+    net --context 100k
+    [ "$status" = 2 ]
+    net --channels event,dt,colour
+    [ "$status" = 1 ]
+    [[ $output == *"'colour'"* ]]
+    net --resume
+    [ "$status" = 1 ]
+    [[ $output == *"x.stn.checkpoint"* ]]
+    [ ! -e x.stn ]
+}
+
 @test "pipeline: generate says what json.md promises" {
     standin kernel generate --json m.stn -n 5k --seed 7 -o five.csv >out.json
     keys . events seconds events_per_s violations_unguided violations_guided \

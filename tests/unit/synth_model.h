@@ -20,7 +20,7 @@ typedef struct lesson {
 } lesson;
 
 /* Learn from at most @p limit events; 0: all. */
-static inline lesson *lesson_learn(size_t limit) {
+static inline lesson *lesson_learn_as(size_t limit, const stn_train_options *options) {
     lesson *l = calloc(1, sizeof *l);
     assert_int_equal(stn_catalog_new(&l->catalog, &l->err), STN_OK);
     stn_trace_init(&l->trace, l->catalog);
@@ -32,10 +32,14 @@ static inline lesson *lesson_learn(size_t limit) {
         l->trace.count = limit;
     }
     const stn_trace *runs[] = {&l->trace};
-    if (stn_model_train(&l->model, runs, 1, NULL, &l->stats, l->catalog, NULL, NULL, &l->err)) {
+    if (stn_model_train(&l->model, runs, 1, options, &l->stats, l->catalog, NULL, NULL, &l->err)) {
         fail_msg("%s", l->err.text);
     }
     return l;
+}
+
+static inline lesson *lesson_learn(size_t limit) {
+    return lesson_learn_as(limit, NULL);
 }
 
 static inline void lesson_end(lesson *l) {

@@ -351,7 +351,8 @@ static size_t refused_size(const stn_generator *generator) {
     return (size_t)generator->model->attr.cpu_count * generator->words * sizeof(uint64_t);
 }
 
-static stn_status begin(stn_generator *generator, stn_err *err) {
+static stn_status begin(stn_generator *generator, const stn_generate_options *options,
+                        stn_err *err) {
     const stn_model *model = generator->model;
     generator->words = (model->vocab.type_count + 63) / 64;
     generator->refused = stn_calloc(1, refused_size(generator));
@@ -382,11 +383,14 @@ static stn_status begin(stn_generator *generator, stn_err *err) {
     if (status == STN_OK) {
         status = arm_all(generator);
     }
-    if (status == STN_OK && model->kind->begin) {
-        status = model->kind->begin(model, &generator->run);
-    }
     if (status != STN_OK) {
         return stn_err_set(err, status, "out of memory for a generator");
+    }
+    if (model->kind->begin) {
+        status = model->kind->begin(model, options, &generator->run, err);
+        if (status != STN_OK) {
+            return status;
+        }
     }
     return stn_checker_new(&generator->checker, model->rules, generator->catalog, err);
 }
@@ -409,7 +413,7 @@ stn_status stn_generator_new(stn_generator **out, const stn_model *model,
     generator->unguided = options->unguided;
     generator->begin_ns = options->begin_ns;
     stn_rng_init(&generator->rng, options->seed);
-    stn_status status = begin(generator, err);
+    stn_status status = begin(generator, options, err);
     if (status != STN_OK) {
         stn_generator_free(generator);
         return status;

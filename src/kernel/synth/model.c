@@ -7,7 +7,7 @@
 
 #include "core/base/alloc.h"
 
-static const stn_generator_kind *const kinds[] = {&stn_markov_kind};
+static const stn_generator_kind *const kinds[] = {&stn_markov_kind, &stn_diffusion_kind};
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 const stn_generator_kind *stn_generator_kind_find(const char *name, size_t size) {
@@ -99,8 +99,8 @@ stn_status stn_model_train(stn_model **out, const stn_trace *const *traces, size
     const char *name = options->kind ? options->kind : kinds[0]->name;
     const stn_generator_kind *kind = stn_generator_kind_find(name, strlen(name));
     if (!kind) {
-        return stn_err_set(err, STN_ERANGE, "no generator is called \"%s\"; there is: %s", name,
-                           kinds[0]->name);
+        return stn_err_set(err, STN_ERANGE, "no generator is called \"%s\"; there are: %s, %s",
+                           name, kinds[0]->name, kinds[1]->name);
     }
     stn_model *model = stn_calloc(1, sizeof *model);
     if (!model) {

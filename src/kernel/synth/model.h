@@ -42,7 +42,8 @@ typedef struct stn_generator_kind {
     stn_status (*get)(stn_model *model, stn_cursor *cursor);
     void (*free)(stn_model *model);
     /** Set up what one generated trace needs; with end(), may be NULL. */
-    stn_status (*begin)(const stn_model *model, void **run);
+    stn_status (*begin)(const stn_model *model, const stn_generate_options *options, void **run,
+                        stn_err *err);
     void (*end)(void *run);
     /** What comes next on one CPU, and when. Asked after each event of the CPU, and when
      *  another one changed who waits there (stn_cpu::trigger_ns is the moment).
@@ -62,7 +63,7 @@ struct stn_model {
     void *state; /**< the kind's own */
 };
 
-extern const stn_generator_kind stn_markov_kind;
+extern const stn_generator_kind stn_markov_kind, stn_diffusion_kind;
 
 /** Kind called @p name, or NULL. */
 const stn_generator_kind *stn_generator_kind_find(const char *name, size_t size);

@@ -2,6 +2,7 @@
  * that exited stays for a while, because its parent's wait and its free come later. */
 #include "kernel/synth/world.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/base/alloc.h"
@@ -611,11 +612,20 @@ stn_status stn_world_seat(stn_world *world, const stn_draft *draft, uint32_t *cu
     return STN_OK;
 }
 
+static void load(stn_world *world, uint64_t time_ns) {
+    static const double span_ns[STN_LOADS] = {1e7, 3e8};
+    double age_ns = time_ns > world->now_ns ? (double)(time_ns - world->now_ns) : 0;
+    for (int i = 0; i < STN_LOADS; i++) {
+        world->loads[i] = world->loads[i] * exp(-age_ns / span_ns[i]) + 1;
+    }
+}
+
 stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
     const stn_vtype *type = &world->vocab->types[draft->type];
     stn_cpu *cpu = &world->cpus[draft->cpu];
     uint16_t symbol = (uint16_t)draft->type;
     uint32_t current;
+    load(world, draft->time_ns);
     world->now_ns = draft->time_ns;
     world->events++;
     world->acting = draft->cpu;

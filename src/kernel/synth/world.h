@@ -24,6 +24,7 @@ enum {
     STN_CPU_MAX = 1024,
     STN_DEAD_KEPT = 64,  /**< exited threads remembered for a late free or wait */
     STN_TOUCHED_MAX = 8, /**< CPUs that one event changes from afar, and are told */
+    STN_LOADS = 2,       /**< spans over which events are counted */
 };
 
 #define STN_SYMBOL_NONE   0xffffu /**< before the first event */
@@ -146,6 +147,8 @@ typedef struct stn_world {
     bool wakes_in_two;               /**< wake-ups begin with an event of their own */
     uint32_t due_name;               /**< text id of the field that says when a timer is due */
     uint64_t now_ns;
+    double loads[STN_LOADS]; /**< events so far, those long ago counting less: by exp(-age / span),
+                                  the spans being 10 ms and 300 ms */
     uint16_t cpu_count;
     stn_cpu *cpus;
     uint16_t acting;                   /**< CPU of the event that is being applied */

@@ -1,0 +1,382 @@
+/* Drawing; difftrain.c has the learning, difffile.c the files.
+ * Source of the bound on what a look is good for: Ben-Hamu et al., arXiv:2505.24857. */
+#include "kernel/synth/diffusion.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/alloc.h"
+
+#define WORTH_MAX 0.15 /* nats revealed after which the network is looked at again */
+#define LEAST_P   1e-9
+
+enum {
+    MARKOV_FROM = 2, /* from this attempt on the Markov tables propose */
+    DRAWS = 8,       /* of a time that is not over */
+    SHORT_ORDER = 1,
+};
+
+/* ---- pasts --------------------------------------------------------------- */
+
+static void block_begin(stn_past *past) {
+    past->at = 0;
+    past->looked = false;
+    memset(past->masked, 1, sizeof past->masked);
+}
+
+stn_status stn_past_init(stn_past *past, const stn_diffusion *d, const stn_past *first,
+                         uint32_t label, double weight, stn_err *err) {
+    *past = (stn_past){.d = d, .label = label, .weight = (float)weight};
+    past->two = weight != 1 && label < d->net.shape.labels;
+    uint32_t widest = 0;
+    for (uint32_t c = stn_channels_type(&d->channels); c < d->channels.count; c++) {
+        widest = d->channels.classes[c] > widest ? d->channels.classes[c] : widest;
+    }
+    past->logits = stn_malloc(widest * sizeof *past->logits);
+    if (!past->logits) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
+    }
+    block_begin(past);
+    return first ? stn_denoise_new_beside(&past->denoise, first->denoise, d->context, err)
+                 : stn_denoise_new_streams(&past->denoise, &d->net, d->context, past->two ? 2 : 1,
+                                           err);
+}
+
+void stn_past_fini(stn_past *past) {
+    stn_denoise_free(past->denoise);
+    stn_free(past->logits);
+    *past = (stn_past){0};
+}
+
+/* Look, or commit, with and without the label. */
+static void hand_over(stn_past *past, bool commit) {
+    const uint16_t *value[STN_CHANNEL_COUNT];
+    for (uint32_t c = 0; c < past->d->channels.count; c++) {
+        value[c] = past->value[c];
+    }
+    const stn_denoise_hand hands[2] = {{value, past->masked, past->label},
+                                       {value, past->masked, past->d->net.shape.labels}};
+    if (commit) {
+        stn_denoise_commit_streams(past->denoise, hands);
+    } else {
+        stn_denoise_look_streams(past->denoise, hands);
+    }
+}
+
+const float *stn_past_logits(stn_past *past, uint32_t c, const uint16_t *given) {
+    if (!past->looked) {
+        hand_over(past, false);
+        past->looked = true;
+        past->worth = 0;
+    }
+    const float *with = stn_denoise_logits_stream(past->denoise, 0, past->at, c, given);
+    uint32_t count = past->d->channels.classes[c];
+    memcpy(past->logits, with, count * sizeof *with);
+    if (past->two) {
+        /* classifier-free guidance (Ho, Salimans, arXiv:2207.12598): free + w (with - free) */
+        const float *other = stn_denoise_logits_stream(past->denoise, 1, past->at, c, given);
+        for (uint32_t i = 0; i < count; i++) {
+            past->logits[i] = other[i] + past->weight * (past->logits[i] - other[i]);
+        }
+    }
+    return past->logits;
+}
+
+void stn_past_settle(stn_past *past, const uint16_t *value, double surprise) {
+    for (uint32_t c = 0; c < past->d->channels.count; c++) {
+        past->value[c][past->at] = value[c];
+    }
+    past->masked[past->at++] = false;
+    past->worth += surprise;
+    if (past->worth > WORTH_MAX) {
+        past->looked = false;
+    }
+    if (past->at == STN_DIFFUSION_BLOCK) {
+        hand_over(past, true);
+        block_begin(past);
+    }
+}
+
+/* ---- runs ---------------------------------------------------------------- */
+
+/* A CPU of a generated trace. */
+typedef struct cpu_run {
+    stn_past past;
+    bool hangs;        /* a case is at hand */
+    uint64_t since_ns; /* the moment that it hangs on */
+    uint16_t value[STN_CHANNEL_COUNT];
+    float *p; /* [type_count + 1] of its types; all 0 before they are asked for */
+} cpu_run;
+
+typedef struct diffusion_run {
+    const stn_diffusion *d;
+    uint32_t types;
+    uint16_t cpu_count;
+    cpu_run *cpus;     /* [cpu_count] */
+    uint32_t *support; /* [pool node_slots] 1 + set of the node; 0: not made yet */
+    uint64_t *sets;    /* [set_count][words] types that training met at the node */
+    size_t set_count, set_capacity;
+    uint32_t words; /* of a set: types and "nothing" */
+    float *weight;  /* [types + 1] chance of each type now */
+    float *step;    /* [STN_STEP_CLASSES] chance of each step */
+} diffusion_run;
+
+static void run_end(void *run) {
+    diffusion_run *r = run;
+    if (!r) {
+        return;
+    }
+    for (uint16_t cpu = 0; r->cpus && cpu < r->cpu_count; cpu++) {
+        stn_free(r->cpus[cpu].p);
+    }
+    for (uint16_t cpu = r->cpus ? r->cpu_count : 0; cpu-- > 0;) {
+        stn_past_fini(&r->cpus[cpu].past); /* the first one, which lends its weights, last */
+    }
+    stn_free(r->cpus);
+    stn_free(r->support);
+    stn_free(r->sets);
+    stn_free(r->weight);
+    stn_free(r->step);
+    stn_free(r);
+}
+
+static stn_status label_find(const stn_diffusion *d, const char *name, uint32_t *label,
+                             stn_err *err) {
+    *label = d->label_count == 1 ? 0 : d->net.shape.labels;
+    for (uint32_t i = 0; name && i < d->label_count; i++) {
+        if (strcmp(d->labels[i], name) == 0) {
+            *label = i;
+            return STN_OK;
+        }
+    }
+    return name ? stn_err_set(err, STN_ENOTFOUND,
+                              "the model knows no workload '%s'; its first is '%s'", name,
+                              d->labels[0])
+                : STN_OK;
+}
+
+static stn_status run_arrays(diffusion_run *r, const stn_generate_options *options, uint32_t label,
+                             stn_err *err) {
+    const stn_diffusion *d = r->d;
+    r->cpus = stn_calloc(r->cpu_count, sizeof *r->cpus);
+    r->support = stn_calloc(d->markov.pool.node_slots, sizeof *r->support);
+    r->weight = stn_malloc((r->types + 1) * sizeof *r->weight);
+    r->step = stn_malloc(STN_STEP_CLASSES * sizeof *r->step);
+    if (!r->cpus || !r->support || !r->weight || !r->step) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
+    }
+    double weight = options->label_weight > 0 ? options->label_weight : 1;
+    stn_status status = STN_OK;
+    for (uint16_t cpu = 0; cpu < r->cpu_count && status == STN_OK; cpu++) {
+        const stn_past *first = cpu > 0 ? &r->cpus[0].past : NULL;
+        r->cpus[cpu].p = stn_calloc(r->types + 1, sizeof(float));
+        status = r->cpus[cpu].p ? stn_past_init(&r->cpus[cpu].past, d, first, label, weight, err)
+                                : stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
+    }
+    return status;
+}
+
+static stn_status run_begin(const stn_model *model, const stn_generate_options *options, void **run,
+                            stn_err *err) {
+    uint32_t label;
+    stn_status status = label_find(model->state, options->workload, &label, err);
+    if (status != STN_OK) {
+        return status;
+    }
+    diffusion_run *r = stn_calloc(1, sizeof *r);
+    if (!r) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
+    }
+    r->d = model->state;
+    r->types = model->vocab.type_count;
+    r->words = (r->types + 64) / 64;
+    r->cpu_count = model->attr.cpu_count;
+    status = run_arrays(r, options, label, err);
+    if (status != STN_OK) {
+        run_end(r);
+        return status;
+    }
+    *run = r;
+    return STN_OK;
+}
+
+/* ---- support --------------------------------------------------------------- */
+
+static stn_status set_make(diffusion_run *r, const stn_pool_node *node) {
+    const stn_pool *pool = &r->d->markov.pool;
+    size_t size = (r->set_count + 1) * r->words;
+    if (stn_grow(&r->sets, &r->set_capacity, size, sizeof *r->sets) != STN_OK) {
+        return STN_ENOMEM;
+    }
+    uint64_t *set = r->sets + r->set_count * r->words;
+    memset(set, 0, r->words * sizeof *set);
+    for (uint32_t i = 0; i < node->count; i++) {
+        uint32_t type = pool->cases[node->first + i] >> 16;
+        type = type == STN_MARKOV_WAIT ? r->types : type;
+        set[type / 64] |= UINT64_C(1) << type % 64;
+    }
+    r->support[node - pool->nodes] = (uint32_t)++r->set_count;
+    return STN_OK;
+}
+
+/* What training met in a like place: what is open, whose events, the last of them, who waits. */
+static const uint64_t *support_at(diffusion_run *r, const stn_world *world, uint32_t cpu) {
+    stn_rungs rungs;
+    stn_rungs_next(world, (uint16_t)cpu, SHORT_ORDER, &rungs);
+    uint32_t count = rungs.sure + 1 < rungs.count ? rungs.sure + 1 : rungs.count;
+    const stn_pool *pool = &r->d->markov.pool;
+    const stn_pool_node *node = stn_pool_find(pool, rungs.hash, count, NULL);
+    if (!node || (!r->support[node - pool->nodes] && set_make(r, node) != STN_OK)) {
+        return NULL;
+    }
+    return r->sets + (size_t)(r->support[node - pool->nodes] - 1) * r->words;
+}
+
+static bool has(const uint64_t *set, uint32_t at) {
+    return set[at / 64] >> (at % 64) & 1;
+}
+
+/* ---- drawing --------------------------------------------------------------- */
+
+static void softmax(const float *logits, uint32_t count, float *p) {
+    float high = -INFINITY;
+    float sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        high = logits[i] > high ? logits[i] : high;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        p[i] = expf(logits[i] - high);
+        sum += p[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        p[i] /= sum;
+    }
+}
+
+/* Index drawn by weight, the last of some weight if rounding runs past the end. */
+static uint32_t draw(const float *weight, uint32_t count, float total, stn_rng *rng) {
+    double at = stn_rng_double(rng) * total;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (weight[i] > 0) {
+            last = i;
+            at -= weight[i];
+            if (at < 0) {
+                break;
+            }
+        }
+    }
+    return last;
+}
+
+/* If the CPU hangs on another moment than before, what came is known; a new case begins. */
+static void follow(diffusion_run *r, cpu_run *c, const stn_world *world, uint32_t number) {
+    const stn_cpu *cpu = &world->cpus[number];
+    if (c->hangs && c->since_ns == cpu->trigger_ns) {
+        return;
+    }
+    uint32_t at = stn_channels_type(&r->d->channels);
+    if (c->hangs) {
+        bool came = !cpu->touched && cpu->history[0] < r->types;
+        uint32_t type = came ? cpu->history[0] : r->types;
+        c->value[at] = (uint16_t)type;
+        c->value[at + 1] = stn_channels_step(cpu->trigger_ns - c->since_ns);
+        stn_past_settle(&c->past, c->value, -log(c->p[type] > LEAST_P ? c->p[type] : LEAST_P));
+    }
+    stn_channels_seen(&r->d->channels, world, (uint16_t)number, c->value);
+    c->hangs = true;
+    c->since_ns = cpu->trigger_ns;
+    softmax(stn_past_logits(&c->past, at, c->value), r->types + 1, c->p);
+}
+
+/* Chances of the types into weight: what training met there and was not refused, and less of what
+ * came too often of late. Returns their sum. */
+static float weigh(diffusion_run *r, const cpu_run *c, const uint64_t *support,
+                   const stn_ask *ask) {
+    float total = 0;
+    for (uint32_t t = 0; t < r->types; t++) {
+        bool may = has(support, t) && !has(ask->refused, t);
+        r->weight[t] = may ? c->p[t] * ask->weights[t] : 0;
+        total += r->weight[t];
+    }
+    r->weight[r->types] = has(support, r->types) ? c->p[r->types] : 0;
+    return total + r->weight[r->types];
+}
+
+/* Chances of the steps of @p type into step, those over left out.
+ * @param[out] left  their sum, of all that training met with the type  */
+static float steps_of(diffusion_run *r, cpu_run *c, uint32_t type, uint64_t elapsed_ns,
+                      float *left) {
+    uint32_t at = stn_channels_type(&r->d->channels);
+    const uint64_t *met = r->d->met_steps + (size_t)type * STN_STEP_WORDS;
+    float all = 0;
+    c->value[at] = (uint16_t)type;
+    softmax(stn_past_logits(&c->past, at + 1, c->value), STN_STEP_CLASSES, r->step);
+    *left = 0;
+    for (uint32_t s = 0; s < STN_STEP_CLASSES; s++) {
+        if (!has(met, s)) {
+            r->step[s] = 0;
+            continue;
+        }
+        all += r->step[s];
+        if (elapsed_ns > 0 && stn_step_low(s + 1) <= elapsed_ns + 1) {
+            r->step[s] = 0;
+        }
+        *left += r->step[s];
+    }
+    return all;
+}
+
+/* A type and a step later than what is over. Types are drawn by their chance, and taken by the
+ * chance that they come later still. */
+static bool draw_case(diffusion_run *r, cpu_run *c, float total, const stn_ask *ask, stn_rng *rng,
+                      stn_answer *answer) {
+    for (int i = 0; i < DRAWS && total > 0; i++) {
+        uint32_t type = draw(r->weight, r->types + 1, total, rng);
+        float left, all = steps_of(r, c, type, ask->elapsed_ns, &left);
+        if (left > 0 && stn_rng_double(rng) * all < left) {
+            uint32_t step = draw(r->step, STN_STEP_CLASSES, left, rng);
+            uint64_t step_ns = stn_step_draw(step, rng);
+            if (step_ns <= ask->elapsed_ns && ask->elapsed_ns > 0) {
+                step_ns = ask->elapsed_ns + 1;
+            }
+            bool comes = type < r->types && !has(ask->driven, type);
+            if (comes || step_ns > 0) {
+                *answer = (stn_answer){comes ? type : STN_ANSWER_WAIT, step_ns};
+                return true;
+            }
+        }
+        if (left <= 0) {
+            total -= r->weight[type];
+            r->weight[type] = 0;
+        }
+    }
+    return false;
+}
+
+static bool next(const stn_model *model, void *run, stn_world *world, const stn_ask *ask,
+                 stn_rng *rng, stn_answer *answer) {
+    (void)model;
+    diffusion_run *r = run;
+    cpu_run *c = &r->cpus[ask->cpu];
+    follow(r, c, world, ask->cpu);
+    if (ask->attempt < MARKOV_FROM) {
+        const uint64_t *support = support_at(r, world, ask->cpu);
+        float total = support ? weigh(r, c, support, ask) : 0;
+        if (draw_case(r, c, total, ask, rng, answer)) {
+            return true;
+        }
+    }
+    return stn_markov_next(&r->d->markov, world, ask, rng, answer);
+}
+
+const stn_generator_kind stn_diffusion_kind = {.name = "diffusion",
+                                               .walks = 7, /* two of Markov, one of reading, the
+                                                              rest stands for the steps */
+                                               .train = stn_diffusion_train,
+                                               .put = stn_diffusion_put,
+                                               .get = stn_diffusion_get,
+                                               .free = stn_diffusion_free,
+                                               .begin = run_begin,
+                                               .end = run_end,
+                                               .next = next};
