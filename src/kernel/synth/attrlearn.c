@@ -168,7 +168,12 @@ static stn_status visit_start(learner *l, const stn_walk_step *step) {
     if (l->start_next > 0 && step->index % CROWDS_EVERY == 0) {
         crowds_count(l);
     }
-    return STN_OK;
+    stn_status status = STN_OK;
+    for (uint32_t i = 0; step->index + 1 == events && i < l->start_next && status == STN_OK; i++) {
+        uint32_t own = l->attr->start_count - 1 - i;
+        status = stn_start_complete(&l->attr->starts[own], step->world);
+    }
+    return status;
 }
 
 /* Names of which nobody was looked at have no least. */

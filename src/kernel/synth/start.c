@@ -105,6 +105,41 @@ void stn_start_fini(stn_start *start) {
     *start = (stn_start){0};
 }
 
+static bool knows(const stn_start *start, int32_t tid) {
+    uint32_t i = start->cpu_count;
+    while (i < start->thread_count && start->threads[i].tid != tid) {
+        i++;
+    }
+    return i < start->thread_count;
+}
+
+stn_status stn_start_complete(stn_start *start, const stn_world *world) {
+    size_t room = start->thread_count + world->thread_count;
+    stn_thread *threads = stn_realloc(start->threads, room * sizeof *threads);
+    if (!threads) {
+        return STN_ENOMEM;
+    }
+    start->threads = threads;
+    for (uint32_t i = world->cpu_count; i < world->thread_count; i++) {
+        const stn_thread *from = &world->threads[i];
+        if (!worth_keeping(world, i) || from->born || knows(start, from->tid)) {
+            continue;
+        }
+        stn_thread *to = &threads[start->thread_count++];
+        *to = (stn_thread){.tid = from->tid,
+                           .comm = from->comm,
+                           .state = STN_THREAD_UNSEEN,
+                           .used = true,
+                           .cpu = from->cpu,
+                           .child = STN_WORLD_NONE,
+                           .kin = STN_KIN_NONE};
+        for (int k = 0; k < STN_HISTORY; k++) {
+            to->history[k] = STN_SYMBOL_NONE;
+        }
+    }
+    return STN_OK;
+}
+
 /* ---- restoring ------------------------------------------------------------------------- */
 
 static void restore_cpus(const stn_start *start, stn_world *world) {

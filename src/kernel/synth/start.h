@@ -30,6 +30,9 @@ typedef struct stn_crowd {
 bool stn_start_fits(const stn_world *world);
 /** Keep @p world. @return STN_OK, STN_ENOMEM */
 stn_status stn_start_take(stn_start *start, const stn_world *world) STN_MUST_USE;
+/** Add the threads that were there all along and not heard of: those of @p world, a later moment
+ *  of the same run, that were not made in it. @return STN_OK, STN_ENOMEM */
+stn_status stn_start_complete(stn_start *start, const stn_world *world) STN_MUST_USE;
 /** Make the fresh @p world what @p start holds. @return STN_OK, STN_ENOMEM */
 stn_status stn_start_restore(const stn_start *start, stn_world *world) STN_MUST_USE;
 void stn_start_fini(stn_start *start);

@@ -455,6 +455,7 @@ static void on_wake(stn_world *world, const stn_vtype *type, const stn_draft *dr
 static void inherit(stn_world *world, uint32_t child, uint32_t parent) {
     stn_thread *to = &world->threads[child];
     const stn_thread *from = &world->threads[parent];
+    to->born = true;
     memcpy(to->history, from->history, sizeof to->history);
     history_push(to->history, STN_SYMBOL_FORKED);
     to->depth = from->depth;

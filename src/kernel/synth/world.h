@@ -73,6 +73,7 @@ typedef struct stn_thread {
     bool pending;  /**< woken since it was switched in */
     bool waked;    /**< its wake-up has begun and not ended */
     bool exiting;  /**< had its exit event */
+    bool born;     /**< was made in this trace */
     bool used;
     uint16_t cpu;      /**< where it runs, ran, or is to run */
     uint32_t kin;      /**< number that it is counted under while blocked, or STN_KIN_NONE */
