@@ -168,7 +168,8 @@ void stn_reader_close(stn_reader *reader);
 typedef struct stn_writer stn_writer;
 
 typedef struct stn_writer_options {
-    uint64_t max_events; /**< sampling bound of the JSON writer; 0: no bound */
+    uint64_t max_events; /**< sampling bound of the JSON writer, STN_ERANGE for
+                              others; 0: no bound */
 } stn_writer_options;
 
 /** Begin writing a trace to @p path; nothing is visible there before stn_writer_commit().

@@ -7,6 +7,7 @@
 #include "app/commands.h"
 #include "app/emit.h"
 #include "app/load.h"
+#include "app/outputs.h"
 #include "app/progress.h"
 #include "app/value.h"
 
@@ -170,6 +171,9 @@ static stn_status train(stn_app *app, const train_args *args, const stn_load *lo
     stn_progress_end(&line.progress);
     if (status == STN_OK) {
         status = stn_model_save(model, args->output, err);
+        if (status != STN_OK) {
+            status = stn_err_prepend(err, status, "%s", args->output);
+        }
     }
     if (status == STN_OK) {
         unlink(checkpoint); /* its work is done */
@@ -193,6 +197,9 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     stn_status status = labels_init(&names, app, args, err);
     if (status == STN_OK) {
         status = stn_load_open(&load, app, &args->common, args->output, err);
+    }
+    if (status == STN_OK) {
+        status = stn_outputs_try_file(args->output, err);
     }
     if (status == STN_OK) {
         status = stn_load_traces(&load, app, &args->common, err);

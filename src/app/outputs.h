@@ -1,5 +1,6 @@
 /** @file
- *  Writing a whole trace from memory. Pinned by tests/e2e/pipeline.bats. */
+ *  Writing a whole trace from memory, and trying where output goes. Pinned by
+ *  tests/e2e/pipeline.bats. */
 #ifndef STN_APP_OUTPUTS_H
 #define STN_APP_OUTPUTS_H
 
@@ -14,5 +15,7 @@ stn_status stn_outputs_write(const char *path, const char *format, const stn_tra
  *  would end with is said at once. Nothing is left there. @return as stn_writer_open() */
 stn_status stn_outputs_try(const char *path, const char *format, stn_catalog *catalog,
                            stn_err *err) STN_MUST_USE;
+/** The same for a single file of any kind. @return as stn_outfile_open() */
+stn_status stn_outputs_try_file(const char *path, stn_err *err) STN_MUST_USE;
 
 #endif

@@ -83,6 +83,21 @@ refused() {
     refused whole.ctf
 }
 
+@test "bad input: CTF metadata in packets, cut anywhere" {
+    # Two packets of 64 bytes, 27 of them text; their sizes are in bits.
+    mkdir packets
+    for i in 1 2; do
+        printf 'u\xd1\x1dW%016d\0\0\0\0\0\0\2\0\0\0\2\0\0\0\0\1\10%-27s' 0 '/* CTF 1.8 */'
+    done >whole
+    for size in 5 36 37 63 80 127; do
+        head -c $size whole >packets/metadata
+        refused packets "packets/metadata: cut short"
+    done
+    # A packet of no size would be read for ever.
+    { head -c 28 whole; printf '\0\0\0\0'; tail -c +33 whole; } >packets/metadata
+    refused packets "packets/metadata: the packet at offset 0"
+}
+
 @test "bad input: cut compression" {
     head -c 50000 "$STN_SOURCE_DIR/examples/backup.run3.txt.zst" >cut.txt.zst
     refused cut.txt.zst
@@ -105,6 +120,20 @@ refused() {
     [ "$status" != 0 ]
     [[ "$output" == *out.unknown*ending* ]]
     [ ! -e out.unknown ]
+    for model in nowhere/m.stn /dev/full; do
+        run standin kernel train "$STN_SOURCE_DIR/examples/backup.run3.txt.zst" -o "$model"
+        [ "$status" = 1 ] || { echo "$model: $status: $output"; return 1; }
+        [ "${#lines[@]}" = 1 ]
+        [[ "$output" == "standin kernel train: $model: "* ]] || { echo "$output"; return 1; }
+    done
+}
+
+@test "bad input: a part of the events in a format that is written whole" {
+    run standin kernel convert --max-events 3 "$golden/tiny.txt" out.csv
+    [ "$status" = 1 ]
+    [ "${#lines[@]}" = 1 ]
+    [[ "$output" == *"out.csv: only JSON"* ]]
+    [ ! -e out.csv ]
 }
 
 @test "bad input: a pipe whose format is not given; with it, the pipe is read" {

@@ -141,8 +141,54 @@ static bool metadata_begins(const unsigned char *head, size_t size) {
     return size >= sizeof CTF_TEXT - 1 && memcmp(head, CTF_TEXT, sizeof CTF_TEXT - 1) == 0;
 }
 
-/* An empty metadata file, or one that is neither packets nor text, is told before the library
- * is asked, whose message would not name it. */
+static uint64_t packet_size(const unsigned char *head, size_t at) {
+    const unsigned char *bits = head + at;
+    uint32_t value =
+        head[0] == 0x75
+            ? (uint32_t)bits[0] << 24 | (uint32_t)bits[1] << 16 | (uint32_t)bits[2] << 8 | bits[3]
+            : (uint32_t)bits[3] << 24 | (uint32_t)bits[2] << 16 | (uint32_t)bits[1] << 8 | bits[0];
+    return value / 8;
+}
+
+/* Packets of metadata from the beginning of @p file to its end. Their head (CTF 1.8.3, 7.1.1):
+ * magic, uuid[16], checksum, content size and packet size in bits, 5 bytes more; at 24 and 28
+ * are the sizes. libbabeltrace2 2.0.4 reads on for ever in a packet that is cut short. */
+static stn_status check_packets(FILE *file, const char *path, stn_err *err) {
+    unsigned char head[37];
+    struct stat stat_of;
+    if (fstat(fileno(file), &stat_of)) {
+        return stn_err_set(err, STN_EIO, "%s: cannot be read", path);
+    }
+    uint64_t end = (uint64_t)stat_of.st_size;
+    for (uint64_t at = 0; at < end;) {
+        if (end - at < sizeof head || fseeko(file, (off_t)at, SEEK_SET) ||
+            fread(head, 1, sizeof head, file) != sizeof head) {
+            return stn_err_set(err, STN_EFORMAT, "%s: cut short: a packet's head at offset %llu",
+                               path, (unsigned long long)at);
+        }
+        uint64_t content = packet_size(head, 24);
+        uint64_t size = packet_size(head, 28);
+        if (content < sizeof head || size < content) {
+            return stn_err_set(err, STN_EFORMAT,
+                               "%s: the packet at offset %llu says %llu bytes, %llu of them "
+                               "used, which cannot be",
+                               path, (unsigned long long)at, (unsigned long long)size,
+                               (unsigned long long)content);
+        }
+        if (size > end - at) {
+            return stn_err_set(err, STN_EFORMAT,
+                               "%s: cut short: the packet at offset %llu takes %llu bytes, but "
+                               "the file has %llu",
+                               path, (unsigned long long)at, (unsigned long long)size,
+                               (unsigned long long)end);
+        }
+        at += size;
+    }
+    return STN_OK;
+}
+
+/* A metadata file that is empty, neither packets nor text, or cut short is told before the
+ * library is asked, whose message would not name it. */
 static stn_status check_metadata(const char *folder, stn_err *err) {
     char path[4096];
     unsigned char head[512];
@@ -152,15 +198,18 @@ static stn_status check_metadata(const char *folder, stn_err *err) {
         return stn_err_set(err, STN_EIO, "%s: cannot be opened", path);
     }
     size_t size = fread(head, 1, sizeof head, file);
-    fclose(file);
+    stn_status status = STN_OK;
     if (size == 0) {
-        return stn_err_set(err, STN_EFORMAT, "%s: the file is empty (0 bytes)", path);
-    }
-    return metadata_begins(head, size)
-               ? STN_OK
-               : stn_err_set(err, STN_EFORMAT,
+        status = stn_err_set(err, STN_EFORMAT, "%s: the file is empty (0 bytes)", path);
+    } else if (!metadata_begins(head, size)) {
+        status = stn_err_set(err, STN_EFORMAT,
                              "%s: begins neither with the magic 0x75d11d57 nor with '" CTF_TEXT "'",
                              path);
+    } else if (head[0] != CTF_TEXT[0]) {
+        status = check_packets(file, path, err);
+    }
+    fclose(file);
+    return status;
 }
 
 /* ---- the graph ------------------------------------------------------- */

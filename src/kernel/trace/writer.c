@@ -104,6 +104,11 @@ stn_status stn_writer_open(stn_writer **out, const char *path, const char *forma
     if (status) {
         return status;
     }
+    if (options && options->max_events && row->write != &stn_write_json) {
+        return stn_err_set(err, STN_ERANGE,
+                           "%s: only JSON can keep a part of the events; the format is '%s'", path,
+                           row->info.name);
+    }
     stn_writer *writer = stn_calloc(1, sizeof *writer);
     char *path_copy = stn_strdup(path);
     if (!writer || !path_copy) {
