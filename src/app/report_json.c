@@ -93,6 +93,8 @@ static void put_memory(json_t *root, const stn_evaluation *e, bool *ok) {
     put_number(verbatim, "synthetic", e->verbatim64_synthetic, ok);
     put_number(verbatim, "held_out", e->verbatim64_held_out, ok);
     put(root, "verbatim64", verbatim, ok);
+    put(root, "discriminator_auc", json_null(), ok); /* of judges that are not there yet */
+    put(root, "membership_auc", json_null(), ok);
     json_t *nearest = json_object();
     put_number(nearest, "synthetic", e->nn_distance_synthetic, ok);
     put_number(nearest, "held_out", e->nn_distance_held_out, ok);
