@@ -103,7 +103,7 @@ void stn_help_command(FILE *out, const stn_command *command) {
     const stn_option *option;
     for (uint32_t i = 0; (option = stn_command_option(command, i)) != NULL; i++) {
         char label[64];
-        char text[64];
+        char text[72];
         /* Long names stand below each other whether or not there is a letter. */
         snprintf(text, sizeof text, "%s%s", option->letter ? "" : "    ",
                  stn_option_label(option, label, sizeof label));
