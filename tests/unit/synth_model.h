@@ -10,6 +10,8 @@
 
 #include "testing.h"
 
+#include "core/base/alloc.h"
+
 /** The recording and what was learned from its first @c events. */
 typedef struct lesson {
     stn_catalog *catalog;
@@ -40,6 +42,32 @@ static inline lesson *lesson_learn_as(size_t limit, const stn_train_options *opt
 
 static inline lesson *lesson_learn(size_t limit) {
     return lesson_learn_as(limit, NULL);
+}
+
+/** Train on the first @p events of @p l, letting one allocation after the other fail: each
+ *  time that is said, and nothing is left behind. */
+static inline void lesson_faults(const lesson *l, size_t events, const stn_train_options *options) {
+    stn_trace run = l->trace;
+    run.count = events;
+    const stn_trace *runs[] = {&run};
+    stn_model *model = NULL;
+    stn_status status = STN_ENOMEM;
+    size_t failures = 0;
+    for (uint64_t nth = 1; status != STN_OK && nth < 1000000; nth += 1 + nth / 6) {
+        stn_err err = {0};
+        stn_alloc_fail_at(nth);
+        status = stn_model_train(&model, runs, 1, options, NULL, l->catalog, NULL, NULL, &err);
+        stn_alloc_fail_at(0);
+        if (status != STN_OK) {
+            assert_int_equal(status, STN_ENOMEM);
+            assert_null(model);
+            assert_non_null(strstr(err.text, "memory"));
+            failures++;
+        }
+    }
+    assert_int_equal(status, STN_OK);
+    assert_true(failures > 10);
+    stn_model_free(model);
 }
 
 static inline void lesson_end(lesson *l) {

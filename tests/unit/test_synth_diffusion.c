@@ -276,30 +276,10 @@ static void damage_with_a_right_hash_makes_no_harm(void **state) {
 }
 
 static void each_failed_allocation_of_training_is_clean(void **state) {
-    fixture *fx = *state;
-    stn_trace run = learned->trace;
-    run.count = 200;
-    const stn_trace *runs[] = {&run};
+    (void)state;
     stn_train_options options = tiny();
     options.steps = 1;
-    stn_model *model = NULL;
-    stn_status status = STN_ENOMEM;
-    size_t failures = 0;
-    for (uint64_t nth = 1; status != STN_OK && nth < 1000000; nth += 1 + nth / 6) {
-        stn_alloc_fail_at(nth);
-        status = stn_model_train(&model, runs, 1, &options, NULL, learned->catalog, NULL, NULL,
-                                 &fx->err);
-        stn_alloc_fail_at(0);
-        if (status != STN_OK) {
-            assert_int_equal(status, STN_ENOMEM);
-            assert_null(model);
-            assert_non_null(strstr(fx->err.text, "memory"));
-            failures++;
-        }
-    }
-    assert_int_equal(status, STN_OK);
-    assert_true(failures > 10);
-    stn_model_free(model);
+    lesson_faults(learned, 200, &options);
 }
 
 static void each_failed_allocation_of_generating_is_clean(void **state) {

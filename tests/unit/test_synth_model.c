@@ -231,28 +231,8 @@ static void each_failed_allocation_of_writing_leaves_nothing(void **state) {
 }
 
 static void each_failed_allocation_of_training_is_clean(void **state) {
-    fixture *fx = *state;
-    stn_trace short_run = learned->trace;
-    short_run.count = 200;
-    const stn_trace *runs[] = {&short_run};
-    stn_model *model = NULL;
-    stn_status status = STN_ENOMEM;
-    size_t failures = 0;
-    for (uint64_t nth = 1; status != STN_OK && nth < 1000000; nth += 1 + nth / 4) {
-        stn_alloc_fail_at(nth);
-        status =
-            stn_model_train(&model, runs, 1, NULL, NULL, learned->catalog, NULL, NULL, &fx->err);
-        stn_alloc_fail_at(0);
-        if (status != STN_OK) {
-            assert_int_equal(status, STN_ENOMEM);
-            assert_null(model);
-            assert_non_null(strstr(fx->err.text, "memory"));
-            failures++;
-        }
-    }
-    assert_int_equal(status, STN_OK);
-    assert_true(failures > 10);
-    stn_model_free(model);
+    (void)state;
+    lesson_faults(learned, 200, NULL);
 }
 
 static void training_refuses_what_it_cannot_learn_from(void **state) {
