@@ -78,6 +78,10 @@ stn_status stn_model_save(const stn_model *model, const char *path, stn_err *err
 stn_status stn_model_load(stn_model **out, const char *path, stn_catalog *catalog,
                           stn_err *err) STN_MUST_USE;
 void stn_model_free(stn_model *model);
+/** Make the process names, texts and event types of @p trace known, so that generators that
+ *  continue it carry them; what was learned stays as it is. Not while one is at work.
+ *  @return STN_OK; STN_ERANGE (another catalog), STN_ENOMEM */
+stn_status stn_model_meet(stn_model *model, const stn_trace *trace, stn_err *err) STN_MUST_USE;
 /** "markov", "diffusion" */
 const char *stn_model_kind(const stn_model *model);
 /** Rules stored with the model; borrowed from it. */
@@ -89,7 +93,10 @@ typedef struct stn_generator stn_generator;
 
 typedef struct stn_generate_options {
     uint64_t seed;
-    uint64_t begin_ns;    /**< time of the first event */
+    uint64_t begin_ns; /**< time of the first event; not looked at if there is a prompt */
+    const stn_trace
+        *prompt; /**< real trace to continue, borrowed for stn_generator_new(); its names are to
+                      be made known with stn_model_meet(); NULL: begin like a training run */
     const char *workload; /**< diffusion: label to generate; NULL: the only one, or none */
     double label_weight;  /**< diffusion: weight of the label; 0: 1, no more than was learnt */
     bool unguided;        /**< do not let the rules mask: to measure what guidance is worth */
@@ -101,7 +108,9 @@ typedef struct stn_generate_stats {
     uint64_t violations; /**< violations in what was handed out */
 } stn_generate_stats;
 
-/** Begin a trace; @p model is borrowed. Same model, seed and build: same trace. */
+/** Begin a trace; @p model is borrowed. Same model, seed, prompt and build: same trace.
+ *  @return STN_OK; STN_ERANGE (another catalog; a prompt without events of the model's types, or
+ *  with a CPU that it does not have), STN_ENOTFOUND (no such workload), STN_ENOMEM */
 stn_status stn_generator_new(stn_generator **out, const stn_model *model,
                              const stn_generate_options *options, stn_catalog *catalog,
                              stn_err *err) STN_MUST_USE;

@@ -23,9 +23,9 @@ enum { BATCH = 1024 };
 typedef struct generate_args {
     stn_common common;
     uint64_t count, duration_ns;
-    const char *output, *to, *workload;
+    const char *output, *to, *workload, *prompt;
     uint64_t label_percent;
-    bool unguided, no_repair;
+    bool unguided, no_repair, with_prompt;
 } generate_args;
 
 typedef struct generate_work {
@@ -33,9 +33,11 @@ typedef struct generate_work {
     const generate_args *args;
     stn_catalog *catalog;
     stn_model *model;
+    stn_traces prompt; /* one, or none */
     stn_progress progress;
     stn_trace_meta meta;
     uint64_t begin_ns;    /* wall clock */
+    uint64_t first_ns;    /* where the generated part begins */
     uint64_t generate_ns; /* spent in the generator */
     uint64_t events, last_ns;
     uint64_t violations;       /* before repair */
@@ -51,7 +53,7 @@ typedef stn_status (*batch_sink)(void *user, const stn_trace *batch, stn_err *er
 static stn_status next_batch(generate_work *work, stn_generator *generator, stn_trace *batch,
                              stn_err *err) {
     uint64_t want = work->args->count;
-    uint64_t until = work->args->duration_ns ? BEGIN_NS + work->args->duration_ns : 0;
+    uint64_t until = work->args->duration_ns ? work->first_ns + work->args->duration_ns : 0;
     stn_status status = STN_OK;
     uint64_t begin = stn_now_ns();
     while (batch->count < BATCH && status == STN_OK) {
@@ -79,24 +81,26 @@ static bool tick(generate_work *work) {
     if (args->count) {
         return stn_progress_tick(&work->progress, work->events, args->count);
     }
-    return stn_progress_tick(&work->progress, (work->last_ns - BEGIN_NS) / 1000000,
+    return stn_progress_tick(&work->progress, (work->last_ns - work->first_ns) / 1000000,
                              args->duration_ns / 1000000);
 }
 
-static stn_generate_options options_of(const generate_args *args) {
+static stn_generate_options options_of(const generate_work *work) {
+    const generate_args *args = work->args;
     return (stn_generate_options){.seed = args->common.seed,
-                                  .begin_ns = BEGIN_NS,
+                                  .begin_ns = work->first_ns,
+                                  .prompt = work->prompt.items,
                                   .workload = args->workload,
                                   .label_weight = (double)args->label_percent / 100,
                                   .unguided = args->unguided};
 }
 
 static stn_status generate(generate_work *work, batch_sink sink, void *user, stn_err *err) {
-    stn_generate_options options = options_of(work->args);
+    stn_generate_options options = options_of(work);
     stn_generator *generator = NULL;
     work->events = 0;
     work->generate_ns = 0;
-    work->last_ns = BEGIN_NS;
+    work->last_ns = work->first_ns;
     stn_status status = stn_generator_new(&generator, work->model, &options, work->catalog, err);
     while (status == STN_OK) {
         stn_trace batch;
@@ -137,6 +141,34 @@ static stn_status to_trace(void *user, const stn_trace *batch, stn_err *err) {
     return status;
 }
 
+/* The prompt, if it is wanted. */
+static stn_status write_prompt(const generate_work *work, batch_sink sink, void *user,
+                               stn_err *err) {
+    return work->args->with_prompt ? sink(user, &work->prompt.items[0], err) : STN_OK;
+}
+
+/* Write what was mended, behind the prompt if that is wanted. */
+static stn_status write_mended(generate_work *work, const stn_trace *mended, stn_err *err) {
+    const generate_args *args = work->args;
+    stn_writer *writer = NULL;
+    if (!args->output) {
+        return STN_OK;
+    }
+    stn_status status =
+        stn_writer_open(&writer, args->output, args->to, work->catalog, &work->meta, NULL, err);
+    if (status == STN_OK) {
+        status = write_prompt(work, to_writer, writer, err);
+    }
+    if (status == STN_OK) {
+        status = to_writer(writer, mended, err);
+    }
+    if (status != STN_OK) {
+        stn_writer_abort(writer);
+        return status;
+    }
+    return stn_writer_commit(writer, err);
+}
+
 /* Make the trace again, in memory, mend it and write it. */
 static stn_status generate_mended(generate_work *work, stn_err *err) {
     const generate_args *args = work->args;
@@ -156,9 +188,7 @@ static stn_status generate_mended(generate_work *work, stn_err *err) {
     if (status == STN_OK) {
         work->violations_after = work->repair.violations_after;
         work->events = work->repair.events_out;
-        if (args->output) {
-            status = stn_outputs_write(args->output, args->to, &mended, &work->meta, err);
-        }
+        status = write_mended(work, &mended, err);
     }
     stn_trace_fini(&raw);
     stn_trace_fini(&mended);
@@ -175,7 +205,7 @@ static stn_status measure_unguided(generate_work *work, stn_err *err) {
         work->unguided = work->violations;
         return STN_OK;
     }
-    stn_generate_options options = options_of(work->args);
+    stn_generate_options options = options_of(work);
     options.unguided = true;
     stn_generator *generator = NULL;
     uint64_t want = work->events < UNGUIDED_SAMPLE ? work->events : UNGUIDED_SAMPLE;
@@ -209,7 +239,10 @@ static stn_status make(generate_work *work, stn_err *err) {
     }
     stn_progress_begin(&work->progress, work->app->notes, args->common.quiet || args->common.json,
                        "generating", args->count ? "events" : "ms");
-    status = generate(work, to_writer, writer, err);
+    status = write_prompt(work, to_writer, writer, err);
+    if (status == STN_OK) {
+        status = generate(work, to_writer, writer, err);
+    }
     if (status != STN_OK || (work->violations && !args->no_repair)) {
         stn_writer_abort(writer);
         if (status == STN_OK) {
@@ -238,7 +271,8 @@ static stn_status report(generate_work *work, stn_err *err) {
         json_t *guided = args->unguided ? json_null() : json_integer((json_int_t)work->violations);
         return stn_emit_json(
             to,
-            json_pack("{s:I, s:f, s:f, s:I, s:I, s:o, s:I, s:I, s:I}", "events",
+            json_pack("{s:I, s:I, s:f, s:f, s:I, s:I, s:o, s:I, s:I, s:I}", "prompt_events",
+                      (json_int_t)stn_traces_events(&work->prompt), "events",
                       (json_int_t)work->events, "seconds", seconds, "events_per_s", rate_of(work),
                       "violations_unguided", (json_int_t)work->unguided, "unguided_sample_events",
                       (json_int_t)work->sample, "violations_guided", guided,
@@ -252,8 +286,13 @@ static stn_status report(generate_work *work, stn_err *err) {
     }
     char a[32];
     char b[32];
-    fprintf(to, "events      %s (generated at %s/s)\n", stn_value_grouped(work->events, a),
+    fprintf(to, "events      %s (generated at %s/s)", stn_value_grouped(work->events, a),
             stn_value_short(rate_of(work), b));
+    if (args->prompt) {
+        fprintf(to, " after a prompt of %s",
+                stn_value_grouped(stn_traces_events(&work->prompt), a));
+    }
+    fputc('\n', to);
     fprintf(to, "violations  %s in %s events without guidance",
             stn_value_grouped(work->unguided, a), stn_value_grouped(work->sample, b));
     if (!args->unguided) {
@@ -264,24 +303,58 @@ static stn_status report(generate_work *work, stn_err *err) {
     return STN_OK;
 }
 
-static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
-    const generate_args *args = arguments;
-    const char *model = args->common.operands.items[0];
-    generate_work work = {.app = app, .args = args, .begin_ns = stn_now_ns()};
-    snprintf(work.meta.clock, sizeof work.meta.clock, "mono");
-    snprintf(work.meta.tracer, sizeof work.meta.tracer, "standin %s", stn_version());
+/* The trace to continue; what is generated goes on in its time. */
+static stn_status load_prompt(generate_work *work, stn_err *err) {
+    const generate_args *args = work->args;
+    stn_selection all = {0};
+    stn_texts path = {(const char **)&args->prompt, 1, 1};
+    if (!args->prompt) {
+        return STN_OK;
+    }
+    stn_status status = stn_traces_load(&work->prompt, &path, &all, &args->common, work->app->notes,
+                                        work->catalog, err);
+    if (status == STN_OK) {
+        const stn_trace *prompt = &work->prompt.items[0];
+        work->first_ns = prompt->events[prompt->count - 1].time_ns;
+        memcpy(work->meta.clock, prompt->meta.clock, sizeof work->meta.clock);
+        work->meta.epoch_ns = prompt->meta.epoch_ns;
+        status = stn_model_meet(work->model, prompt, err);
+    }
+    return status;
+}
+
+static stn_status usage(stn_app *app, const generate_args *args, stn_err *err) {
     if (!args->count == !args->duration_ns) {
         return stn_app_usage(app, err, "needs either -n COUNT or --duration TIME");
     }
-    stn_status status = args->output ? stn_inputs_guard(app, model, args->output, err) : STN_OK;
-    if (status == STN_OK) {
-        status = stn_inputs_format(app, "--to", args->to, true, err);
+    if (args->with_prompt && !args->prompt) {
+        return stn_app_usage(app, err, "--with-prompt: there is no --prompt");
     }
+    stn_status status = STN_OK;
+    if (args->output) {
+        status = stn_inputs_guard(app, args->common.operands.items[0], args->output, err);
+    }
+    if (status == STN_OK && args->output && args->prompt) {
+        status = stn_inputs_guard(app, args->prompt, args->output, err);
+    }
+    return status == STN_OK ? stn_inputs_format(app, "--to", args->to, true, err) : status;
+}
+
+static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
+    const generate_args *args = arguments;
+    const char *model = args->common.operands.items[0];
+    generate_work work = {.app = app, .args = args, .begin_ns = stn_now_ns(), .first_ns = BEGIN_NS};
+    snprintf(work.meta.clock, sizeof work.meta.clock, "mono");
+    snprintf(work.meta.tracer, sizeof work.meta.tracer, "standin %s", stn_version());
+    stn_status status = usage(app, args, err);
     if (status == STN_OK) {
         status = stn_catalog_new(&work.catalog, err);
     }
     if (status == STN_OK) {
         status = stn_model_load(&work.model, model, work.catalog, err);
+    }
+    if (status == STN_OK) {
+        status = load_prompt(&work, err);
     }
     if (status == STN_OK) {
         status = make(&work, err);
@@ -293,6 +366,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
         status = report(&work, err);
     }
     stn_repair_stats_fini(&work.repair);
+    stn_traces_fini(&work.prompt);
     stn_model_free(work.model);
     stn_catalog_free(work.catalog);
     return status;
@@ -312,6 +386,10 @@ static const stn_option options[] = {
      "diffusion: workload to generate, one of those the model was trained with", false},
     {"guidance", 0, STN_OPTION_COUNT, offsetof(generate_args, label_percent), "PERCENT",
      "diffusion: how strongly the workload counts (default 100)", false},
+    {"prompt", 'p', STN_OPTION_TEXT, offsetof(generate_args, prompt), "TRACE",
+     "continue this trace: begin where it ends, in its time, with its threads and its past", false},
+    {"with-prompt", 0, STN_OPTION_FLAG, offsetof(generate_args, with_prompt), NULL,
+     "write the events of the prompt as well, before those generated", false},
     {"unguided", 0, STN_OPTION_FLAG, offsetof(generate_args, unguided), NULL,
      "do not let the rules guide, to see what guidance is worth", false},
     {"no-repair", 0, STN_OPTION_FLAG, offsetof(generate_args, no_repair), NULL,
@@ -329,7 +407,11 @@ const stn_command stn_cmd_kernel_generate = {
         "is repaired. The same model, seed and version of standin give the same trace.\n\n"
         "The number of rules broken without guidance is measured on a sample of at most 100,000 "
         "events; the rate is that of the generator, without writing. A trace streams in bounded "
-        "memory unless something has to be repaired.",
+        "memory unless something has to be repaired.\n\n"
+        "With --prompt the generated trace continues a real one, which is read into memory and "
+        "replayed: who runs and sleeps, what is open, which timers are armed, and what the model "
+        "looks back on are as it left them. Events of types that the model has not met in training "
+        "are passed over. COUNT, TIME and the figures are of what is generated.",
     .operands = "MODEL",
     .operand_min = 1,
     .operand_max = 1,
@@ -341,6 +423,9 @@ const stn_command stn_cmd_kernel_generate = {
             {"A hundred thousand new events, as CTF",
              "standin kernel generate backup.stn -n 100k --seed 7 -o synthetic.ctf"},
             {"Two seconds, as text", "standin kernel generate backup.stn --duration 2s -o two.txt"},
+            {"Ten thousand more events of a recording, its own before them",
+             "standin kernel generate backup.stn --prompt examples/backup.run3.txt.zst "
+             "--with-prompt -n 10k -o longer.ctf"},
             {NULL, NULL}},
     .run = run,
 };

@@ -98,15 +98,19 @@ static void texts_are_known_once(void **state) {
     assert_int_equal(stn_vocab_text(&l->vocab, stn_catalog_find(l->catalog, "fd")), before);
     stn_field field = {.kind = STN_FIELD_STR, .v.s = "a text not seen"};
     stn_val val;
-    assert_int_equal(stn_vocab_val(&l->vocab, &field, false, &val), STN_OK);
+    val = stn_vocab_known(&l->vocab, &field);
     assert_int_equal(val.kind, STN_VAL_NONE);
-    assert_int_equal(stn_vocab_val(&l->vocab, &field, true, &val), STN_OK);
+    assert_int_equal(stn_vocab_val(&l->vocab, &field, &val), STN_OK);
     assert_int_equal(val.kind, STN_FIELD_STR);
     assert_string_equal(stn_vocab_name(&l->vocab, (uint32_t)val.v), "a text not seen");
     assert_int_equal(stn_vocab_ctext(&l->vocab, "a text not seen"), val.v);
     assert_string_equal(stn_vocab_name(&l->vocab, UINT32_MAX), "");
+    uint32_t name = stn_catalog_cstring(l->catalog, "a name not seen");
+    assert_int_equal(stn_vocab_known_text(&l->vocab, name), UINT32_MAX);
+    uint32_t text = stn_vocab_text(&l->vocab, name);
+    assert_int_equal(stn_vocab_known_text(&l->vocab, name), text);
     field = (stn_field){.kind = STN_FIELD_REAL, .v.f = 2.5};
-    assert_int_equal(stn_vocab_val(&l->vocab, &field, false, &val), STN_OK);
+    val = stn_vocab_known(&l->vocab, &field);
     assert_memory_equal(&val.v, &field.v.f, sizeof val.v);
 }
 

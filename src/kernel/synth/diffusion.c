@@ -103,9 +103,10 @@ void stn_past_settle(stn_past *past, const uint16_t *value, double surprise) {
 typedef struct cpu_run {
     stn_past past;
     bool hangs;        /* a case is at hand */
+    bool asked;        /* its p was asked for */
     uint64_t since_ns; /* the moment that it hangs on */
     uint16_t value[STN_CHANNEL_COUNT];
-    float *p; /* [type_count + 1] of its types; all 0 before they are asked for */
+    float *p; /* [type_count + 1] of its types, once they are asked for */
 } cpu_run;
 
 typedef struct diffusion_run {
@@ -269,8 +270,11 @@ static uint32_t draw(const float *weight, uint32_t count, float total, stn_rng *
     return last;
 }
 
-/* If the CPU hangs on another moment than before, what came is known; a new case begins. */
-static void follow(diffusion_run *r, cpu_run *c, const stn_world *world, uint32_t number) {
+/* If the CPU hangs on another moment than before, what came is known; a new case begins. What
+ * came of a case that nobody asked about is a surprise. */
+static void see(void *run, const stn_world *world, uint16_t number) {
+    diffusion_run *r = run;
+    cpu_run *c = &r->cpus[number];
     const stn_cpu *cpu = &world->cpus[number];
     if (c->hangs && c->since_ns == cpu->trigger_ns) {
         return;
@@ -281,12 +285,21 @@ static void follow(diffusion_run *r, cpu_run *c, const stn_world *world, uint32_
         uint32_t type = came ? cpu->history[0] : r->types;
         c->value[at] = (uint16_t)type;
         c->value[at + 1] = stn_channels_step(cpu->trigger_ns - c->since_ns);
-        stn_past_settle(&c->past, c->value, -log(c->p[type] > LEAST_P ? c->p[type] : LEAST_P));
+        double p = c->asked && c->p[type] > LEAST_P ? c->p[type] : LEAST_P;
+        stn_past_settle(&c->past, c->value, -log(p));
     }
-    stn_channels_seen(&r->d->channels, world, (uint16_t)number, c->value);
+    stn_channels_seen(&r->d->channels, world, number, c->value);
     c->hangs = true;
+    c->asked = false;
     c->since_ns = cpu->trigger_ns;
-    softmax(stn_past_logits(&c->past, at, c->value), r->types + 1, c->p);
+}
+
+static void foresee(diffusion_run *r, cpu_run *c) {
+    if (!c->asked) {
+        uint32_t at = stn_channels_type(&r->d->channels);
+        softmax(stn_past_logits(&c->past, at, c->value), r->types + 1, c->p);
+        c->asked = true;
+    }
 }
 
 /* Chances of the types into weight: what training met there and was not refused, and less of what
@@ -359,7 +372,8 @@ static bool next(const stn_model *model, void *run, stn_world *world, const stn_
     (void)model;
     diffusion_run *r = run;
     cpu_run *c = &r->cpus[ask->cpu];
-    follow(r, c, world, ask->cpu);
+    see(r, world, ask->cpu);
+    foresee(r, c);
     if (ask->attempt < MARKOV_FROM) {
         const uint64_t *support = support_at(r, world, ask->cpu);
         float total = support ? weigh(r, c, support, ask) : 0;
@@ -379,4 +393,5 @@ const stn_generator_kind stn_diffusion_kind = {.name = "diffusion",
                                                .free = stn_diffusion_free,
                                                .begin = run_begin,
                                                .end = run_end,
+                                               .see = see,
                                                .next = next};

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
-#include "kernel/synth/model.h"
+#include "kernel/synth/generator.h"
 
 enum {
     ATTRIBUTE_TRIES = 10,
@@ -17,43 +17,9 @@ enum {
     TYPE_TRIES = 24,
     SILENCE_NS = 1000000,
     RETRY_NS = 200000,
-    WEIGH_EVERY = 128,
     LATELY = 5000, /* events that count as of late */
     SLACK = 16,    /* of them that a type may have beyond its share */
     SILENCES = 64, /* in a row of all CPUs, after which anything will do */
-};
-
-typedef struct clock_of_cpu {
-    uint64_t time_ns; /* when it fires */
-    uint32_t type;    /* what comes then, or STN_ANSWER_WAIT: it is asked again */
-    uint32_t attempt; /* refusals since it was wound */
-} clock_of_cpu;
-
-struct stn_generator {
-    const stn_model *model;
-    stn_catalog *catalog;
-    stn_checker *checker;
-    stn_world world;
-    stn_rng rng;
-    stn_draft draft;
-    stn_event event;
-    stn_field fields[STN_VFIELD_MAX];
-    stn_generate_stats stats;
-    clock_of_cpu *clocks; /* [cpu_count] */
-    uint64_t *refused;    /* [cpu_count][words] types refused since the clock was wound */
-    uint32_t words;
-    stn_alarms alarms;    /* of sleepers, by tid */
-    stn_alarms due;       /* of timers, by index */
-    uint32_t *armed;      /* [cpu_count] of them, those overtaken too */
-    uint64_t *not_driven; /* [words] no bit set */
-    uint32_t waking;      /* type that begins to wake, or STN_ANSWER_WAIT */
-    uint32_t silences;    /* in a row */
-    float *usual;         /* [type_count] share in training */
-    float *lately;        /* [type_count] events, those long ago counting less */
-    float *weights;       /* [type_count] of stn_ask */
-    void *run;            /* the kind's own */
-    uint64_t begin_ns;
-    bool unguided;
 };
 
 /* ---- events ----------------------------------------------------------------------------- */
@@ -122,13 +88,13 @@ static stn_status try_attributes(stn_generator *generator, int tries, bool *agre
 /* No chain of draws, however deep its contexts, keeps the balance of a workload for long: a
  * reader goes on reading from a pipe that nobody fills. So types that came too often of late
  * are taken less readily where the model has another to offer. */
-static void weigh(stn_generator *generator) {
+void stn_generator_weigh(stn_generator *generator) {
     const stn_vocab *vocab = &generator->model->vocab;
     for (uint32_t t = 0; t < vocab->type_count; t++) {
         float usual = generator->usual[t] * LATELY;
         float weight = (usual + SLACK) / (generator->lately[t] + SLACK * 0.5F);
         generator->weights[t] = weight < 1 ? weight * weight : 1;
-        generator->lately[t] *= 1 - (float)WEIGH_EVERY / LATELY;
+        generator->lately[t] *= 1 - (float)STN_WEIGH_EVERY / LATELY;
     }
 }
 
@@ -158,7 +124,7 @@ static uint64_t *refused_on(stn_generator *generator, uint16_t cpu) {
 
 /* Ask the kind. @p elapsed_ns: nothing came since the moment that the next event hangs on. */
 static void ask(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
-    clock_of_cpu *clock = &generator->clocks[cpu];
+    stn_cpu_clock *clock = &generator->clocks[cpu];
     stn_world *world = &generator->world;
     stn_ask question = {.cpu = cpu,
                         .attempt = clock->attempt,
@@ -177,20 +143,25 @@ static void ask(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
     clock->time_ns = world->cpus[cpu].trigger_ns + answer.step_ns;
 }
 
-static void wind(stn_generator *generator, uint16_t cpu) {
-    clock_of_cpu *clock = &generator->clocks[cpu];
+static void wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
+    stn_cpu_clock *clock = &generator->clocks[cpu];
     if (clock->attempt > 0) {
         memset(refused_on(generator, cpu), 0, generator->words * sizeof(uint64_t));
         clock->attempt = 0;
     }
-    ask(generator, cpu, 0);
+    ask(generator, cpu, elapsed_ns);
 }
 
+/* At a moment of training nothing is over yet; after real events some time is. */
 static void wind_all(stn_generator *generator) {
-    for (uint16_t cpu = 0; cpu < generator->world.cpu_count; cpu++) {
-        generator->world.cpus[cpu].trigger_ns = generator->world.now_ns;
-        wind(generator, cpu);
+    stn_world *world = &generator->world;
+    for (uint16_t cpu = 0; cpu < world->cpu_count; cpu++) {
+        if (generator->seen == 0) {
+            world->cpus[cpu].trigger_ns = world->now_ns;
+        }
+        wind(generator, cpu, world->now_ns - world->cpus[cpu].trigger_ns);
     }
+    generator->wound = true;
 }
 
 static uint16_t earliest(const stn_generator *generator) {
@@ -216,7 +187,7 @@ static uint64_t elapsed_on(const stn_generator *generator, uint16_t cpu) {
 }
 
 static void draft_from_clock(stn_generator *generator, uint16_t cpu) {
-    const clock_of_cpu *clock = &generator->clocks[cpu];
+    const stn_cpu_clock *clock = &generator->clocks[cpu];
     generator->draft.cpu = cpu;
     generator->draft.type = clock->type;
     generator->draft.time_ns = now_or_later(generator, clock->time_ns);
@@ -328,7 +299,7 @@ static stn_status expire(stn_generator *generator) {
     stn_instance *timer = &generator->world.instances[(uint32_t)alarm.what];
     bool stands = timer->used && timer->due_ns > 0 && timer->alarm_ns == alarm.due_ns;
     const stn_due *due = stands ? stn_dues_of(&generator->model->attr.dues, timer->last) : NULL;
-    clock_of_cpu *clock = &generator->clocks[cpu];
+    stn_cpu_clock *clock = &generator->clocks[cpu];
     if (due && (generator->world.cpus[cpu].depth > 0 || clock->type == due->handler)) {
         timer->alarm_ns = clock->time_ns + 1;
         return stn_alarms_add(&generator->due, timer->alarm_ns, alarm.what);
@@ -351,6 +322,37 @@ static size_t refused_size(const stn_generator *generator) {
     return (size_t)generator->model->attr.cpu_count * generator->words * sizeof(uint64_t);
 }
 
+/* The world that the trace begins with: after the prompt, or one of training. */
+static stn_status populate(stn_generator *generator, const stn_trace *prompt, stn_err *err) {
+    if (prompt) {
+        return stn_generator_replay(generator, prompt, err);
+    }
+    generator->world.now_ns = generator->begin_ns;
+    stn_status status = stn_attr_begin(&generator->model->attr, &generator->world, &generator->rng);
+    return status == STN_OK ? STN_OK : stn_err_set(err, status, "out of memory for a generator");
+}
+
+/* The alarms of those that sleep and of the timers that are armed. */
+static stn_status set_going(stn_generator *generator, stn_err *err) {
+    const stn_vocab *vocab = &generator->model->vocab;
+    stn_status status = STN_OK;
+    generator->waking = STN_ANSWER_WAIT;
+    for (uint32_t t = vocab->type_count; t-- > 0;) {
+        uint8_t role = vocab->types[t].role;
+        if (role == STN_ROLE_WAKING ||
+            (role == STN_ROLE_WAKEUP && generator->waking == STN_ANSWER_WAIT)) {
+            generator->waking = t;
+        }
+    }
+    if (generator->waking != STN_ANSWER_WAIT) {
+        status = set_alarms(generator);
+    }
+    if (status == STN_OK) {
+        status = arm_all(generator);
+    }
+    return status == STN_OK ? STN_OK : stn_err_set(err, status, "out of memory for a generator");
+}
+
 static stn_status begin(stn_generator *generator, const stn_generate_options *options,
                         stn_err *err) {
     const stn_model *model = generator->model;
@@ -365,34 +367,19 @@ static stn_status begin(stn_generator *generator, const stn_generate_options *op
     }
     stn_status status = stn_world_init(&generator->world, &model->vocab, &model->domains,
                                        &model->attr.slots, model->attr.cpu_count);
-    if (status == STN_OK) {
-        generator->world.now_ns = generator->begin_ns;
-        status = stn_attr_begin(&model->attr, &generator->world, &generator->rng);
-    }
-    generator->waking = STN_ANSWER_WAIT;
-    for (uint32_t t = model->vocab.type_count; t-- > 0;) {
-        uint8_t role = model->vocab.types[t].role;
-        if (role == STN_ROLE_WAKING ||
-            (role == STN_ROLE_WAKEUP && generator->waking == STN_ANSWER_WAIT)) {
-            generator->waking = t;
-        }
-    }
-    if (status == STN_OK && generator->waking != STN_ANSWER_WAIT) {
-        status = set_alarms(generator);
-    }
-    if (status == STN_OK) {
-        status = arm_all(generator);
-    }
     if (status != STN_OK) {
         return stn_err_set(err, status, "out of memory for a generator");
     }
     if (model->kind->begin) {
         status = model->kind->begin(model, options, &generator->run, err);
-        if (status != STN_OK) {
-            return status;
-        }
     }
-    return stn_checker_new(&generator->checker, model->rules, generator->catalog, err);
+    if (status == STN_OK) {
+        status = stn_checker_new(&generator->checker, model->rules, generator->catalog, err);
+    }
+    if (status == STN_OK) {
+        status = populate(generator, options->prompt, err);
+    }
+    return status == STN_OK ? set_going(generator, err) : status;
 }
 
 stn_status stn_generator_new(stn_generator **out, const stn_model *model,
@@ -463,7 +450,7 @@ static stn_status try_everything(stn_generator *generator, uint16_t cpu, bool *a
 }
 
 static void silence(stn_generator *generator, uint16_t cpu) {
-    clock_of_cpu *clock = &generator->clocks[cpu];
+    stn_cpu_clock *clock = &generator->clocks[cpu];
     memset(refused_on(generator, cpu), 0, generator->words * sizeof(uint64_t));
     clock->attempt = 0;
     clock->type = STN_ANSWER_WAIT;
@@ -472,7 +459,7 @@ static void silence(stn_generator *generator, uint16_t cpu) {
 }
 
 static void refuse(stn_generator *generator, uint16_t cpu) {
-    clock_of_cpu *clock = &generator->clocks[cpu];
+    stn_cpu_clock *clock = &generator->clocks[cpu];
     refused_on(generator, cpu)[clock->type / 64] |= UINT64_C(1) << clock->type % 64;
     clock->attempt++;
     ask(generator, cpu, elapsed_on(generator, cpu));
@@ -485,7 +472,7 @@ static stn_status step_guided(stn_generator *generator, bool *agreed) {
     while (status == STN_OK && !*agreed &&
            generator->silences < SILENCES * (uint32_t)generator->world.cpu_count) {
         uint16_t cpu = earliest(generator);
-        clock_of_cpu *clock = &generator->clocks[cpu];
+        stn_cpu_clock *clock = &generator->clocks[cpu];
         const stn_alarms *alarms = &generator->alarms;
         if (alarms->count > 0 && alarms->heap[0].due_ns < clock->time_ns) {
             status = ring(generator, agreed);
@@ -541,10 +528,10 @@ stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_er
     stn_world *world = &generator->world;
     bool agreed = false;
     stn_status status = STN_OK;
-    if (generator->stats.events % WEIGH_EVERY == 0) {
-        weigh(generator);
+    if (generator->stats.events % STN_WEIGH_EVERY == 0) {
+        stn_generator_weigh(generator);
     }
-    if (generator->stats.events == 0) {
+    if (!generator->wound) {
         wind_all(generator);
     }
     if (!generator->unguided) {
@@ -570,9 +557,9 @@ stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_er
     if (arm_named(generator) != STN_OK) {
         return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
     }
-    wind(generator, generator->draft.cpu);
+    wind(generator, generator->draft.cpu, 0);
     for (uint8_t i = 0; i < world->touched_count; i++) {
-        wind(generator, world->touched[i]);
+        wind(generator, world->touched[i], 0);
     }
     generator->lately[generator->draft.type]++;
     generator->stats.events++;

@@ -45,6 +45,9 @@ typedef struct stn_generator_kind {
     stn_status (*begin)(const stn_model *model, const stn_generate_options *options, void **run,
                         stn_err *err);
     void (*end)(void *run);
+    /** Something happened by which @p cpu hangs on another moment, and nothing will be asked
+     *  about it yet; may be NULL. */
+    void (*see)(void *run, const stn_world *world, uint16_t cpu);
     /** What comes next on one CPU, and when. Asked after each event of the CPU, and when
      *  another one changed who waits there (stn_cpu::trigger_ns is the moment).
      *  @param run  what begin() made, or NULL  @return false if the model has nothing to say */

@@ -100,6 +100,11 @@ uint32_t stn_vocab_text(stn_vocab *vocab, uint32_t catalog_string) {
     return text_add(vocab, text, strlen(text), catalog_string);
 }
 
+uint32_t stn_vocab_known_text(const stn_vocab *vocab, uint32_t catalog_string) {
+    const uint64_t *known = stn_map_get(&vocab->from_catalog, catalog_string);
+    return known ? (uint32_t)*known : UINT32_MAX;
+}
+
 uint32_t stn_vocab_ctext(stn_vocab *vocab, const char *text) {
     return text_add(vocab, text, strlen(text), STN_NO_ID);
 }
@@ -127,13 +132,15 @@ static bool known_val(const stn_vocab *vocab, const stn_field *field, stn_val *v
     return val->v != STN_INTERN_NONE || field->kind != STN_FIELD_STR;
 }
 
-stn_status stn_vocab_val(stn_vocab *vocab, const stn_field *field, bool add, stn_val *val) {
-    if (!add) {
-        if (!known_val(vocab, field, val)) {
-            val->kind = STN_VAL_NONE;
-        }
-        return STN_OK;
+stn_val stn_vocab_known(const stn_vocab *vocab, const stn_field *field) {
+    stn_val val;
+    if (!known_val(vocab, field, &val)) {
+        val.kind = STN_VAL_NONE;
     }
+    return val;
+}
+
+stn_status stn_vocab_val(stn_vocab *vocab, const stn_field *field, stn_val *val) {
     if (!plain_val(field, val)) {
         val->v = stn_vocab_ctext(vocab, field->v.s);
     }
@@ -440,7 +447,7 @@ static stn_status count_values(stn_vocab *vocab, const stn_trace *const *traces,
             if (!at) {
                 continue;
             }
-            if (stn_vocab_val(vocab, at, true, &val) != STN_OK) {
+            if (stn_vocab_val(vocab, at, &val) != STN_OK) {
                 return STN_ENOMEM;
             }
             uint32_t v = 0;

@@ -121,12 +121,15 @@ void stn_vocab_fini(stn_vocab *vocab);
 uint32_t stn_vocab_type(const stn_vocab *vocab, const stn_event *event);
 /** Is @p entry one that the exit @p exit can belong to? */
 bool stn_vocab_pairs(const stn_vocab *vocab, uint32_t entry, uint32_t exit);
-/** The field's value in the vocabulary's terms; kind NONE if its text is not known.
- *  @param add  make unknown texts known  @return STN_OK, STN_ENOMEM */
-stn_status stn_vocab_val(stn_vocab *vocab, const stn_field *field, bool add,
-                         stn_val *val) STN_MUST_USE;
+/** The field's value in the vocabulary's terms; an unknown text is made known.
+ *  @return STN_OK, STN_ENOMEM */
+stn_status stn_vocab_val(stn_vocab *vocab, const stn_field *field, stn_val *val) STN_MUST_USE;
+/** The same; kind NONE if its text is not known. */
+stn_val stn_vocab_known(const stn_vocab *vocab, const stn_field *field);
 /** Text id of a catalog string, added if new; UINT32_MAX if out of memory. */
 uint32_t stn_vocab_text(stn_vocab *vocab, uint32_t catalog_string);
+/** The same; UINT32_MAX if it is not known. */
+uint32_t stn_vocab_known_text(const stn_vocab *vocab, uint32_t catalog_string);
 /** Text id of a NUL-terminated text, added if new; UINT32_MAX if out of memory. */
 uint32_t stn_vocab_ctext(stn_vocab *vocab, const char *text);
 /** Name of a text id. */

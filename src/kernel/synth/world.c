@@ -668,7 +668,9 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
 
 /* ---- events ------------------------------------------------------------------------ */
 
-stn_status stn_draft_from(stn_draft *draft, stn_vocab *vocab, const stn_event *event) {
+/* All but the texts. @param[out] fields  [val_count] of the event, NULL where missing */
+static stn_status draft_begin(stn_draft *draft, const stn_vocab *vocab, const stn_event *event,
+                              const stn_field **fields) {
     uint32_t dense = stn_vocab_type(vocab, event);
     if (dense == UINT32_MAX) {
         return STN_ENOTFOUND;
@@ -678,20 +680,41 @@ stn_status stn_draft_from(stn_draft *draft, stn_vocab *vocab, const stn_event *e
     draft->type = dense;
     draft->cpu = event->cpu;
     draft->tid = event->tid;
-    draft->comm = event->comm == STN_NO_ID ? STN_WORLD_NONE : stn_vocab_text(vocab, event->comm);
+    draft->comm = STN_WORLD_NONE;
     draft->val_count = type->field_count;
     for (uint16_t i = 0; i < type->field_count; i++) {
         uint32_t name = vocab->text_catalog[type->fields[i].name];
-        const stn_field *field = NULL;
-        if (i < event->field_count && event->fields[i].name == name) {
-            field = &event->fields[i];
-        } else {
-            field = stn_event_field(event, name);
-        }
+        bool in_place = i < event->field_count && event->fields[i].name == name;
+        fields[i] = in_place ? &event->fields[i] : stn_event_field(event, name);
         draft->vals[i] = (stn_val){.kind = STN_VAL_NONE};
-        if (field && stn_vocab_val(vocab, field, true, &draft->vals[i]) != STN_OK) {
-            return STN_ENOMEM;
-        }
     }
     return STN_OK;
+}
+
+stn_status stn_draft_from(stn_draft *draft, stn_vocab *vocab, const stn_event *event) {
+    const stn_field *fields[STN_VFIELD_MAX];
+    stn_status status = draft_begin(draft, vocab, event, fields);
+    if (status == STN_OK && event->comm != STN_NO_ID) {
+        draft->comm = stn_vocab_text(vocab, event->comm);
+    }
+    for (uint16_t i = 0; status == STN_OK && i < draft->val_count; i++) {
+        if (fields[i]) {
+            status = stn_vocab_val(vocab, fields[i], &draft->vals[i]);
+        }
+    }
+    return status;
+}
+
+stn_status stn_draft_known(stn_draft *draft, const stn_vocab *vocab, const stn_event *event) {
+    const stn_field *fields[STN_VFIELD_MAX];
+    stn_status status = draft_begin(draft, vocab, event, fields);
+    if (status == STN_OK && event->comm != STN_NO_ID) {
+        draft->comm = stn_vocab_known_text(vocab, event->comm);
+    }
+    for (uint16_t i = 0; status == STN_OK && i < draft->val_count; i++) {
+        if (fields[i]) {
+            draft->vals[i] = stn_vocab_known(vocab, fields[i]);
+        }
+    }
+    return status;
 }

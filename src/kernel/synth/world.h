@@ -230,6 +230,11 @@ uint32_t stn_world_named(const stn_world *world, uint32_t comm);
  *  @return STN_OK; STN_ENOTFOUND (type not in the vocabulary), STN_ENOMEM */
 stn_status stn_draft_from(stn_draft *draft, stn_vocab *vocab, const stn_event *event) STN_MUST_USE;
 
+/** The same without making texts known: those that are not are missing. @return STN_OK;
+ *  STN_ENOTFOUND */
+stn_status stn_draft_known(stn_draft *draft, const stn_vocab *vocab,
+                           const stn_event *event) STN_MUST_USE;
+
 /* ---- instances (instance.c) -------------------------------------------------- */
 
 /** List that instances of @p domain are in for this CPU or thread. */
