@@ -91,6 +91,15 @@ double stn_model_rate(const stn_model *model);
 
 typedef struct stn_generator stn_generator;
 
+/** How many events a second. Zero: as the model has them. */
+typedef struct stn_rate {
+    double value;
+    bool times; /**< value is a multiple of the learned rate */
+} stn_rate;
+
+/** "2x", "0.5x"; "800", "20k", "1.5M". @return STN_OK; STN_ERANGE (@p out untouched) */
+stn_status stn_rate_parse(const char *text, stn_rate *out, stn_err *err) STN_MUST_USE;
+
 typedef struct stn_generate_options {
     uint64_t seed;
     uint64_t begin_ns; /**< time of the first event; not looked at if there is a prompt */
@@ -99,6 +108,10 @@ typedef struct stn_generate_options {
                       be made known with stn_model_meet(); NULL: begin like a training run */
     const char *workload; /**< diffusion: label to generate; NULL: the only one, or none */
     double label_weight;  /**< diffusion: weight of the label; 0: 1, no more than was learnt */
+    stn_rate rate;        /**< that the trace is to have */
+    uint64_t count;       /**< events that will be asked for, */
+    uint64_t duration_ns; /**< … or how long the trace is to be, for the rate to come out right by
+                               its end; 0: not known */
     bool unguided;        /**< do not let the rules mask: to measure what guidance is worth */
 } stn_generate_options;
 
@@ -106,6 +119,9 @@ typedef struct stn_generate_stats {
     uint64_t events;
     uint64_t rejected;   /**< proposals the rules refused */
     uint64_t violations; /**< violations in what was handed out */
+    double learned_rate; /**< events a second of the training traces it is to be like */
+    double wait_speed;   /**< waiting of idle CPUs runs so much faster than learned, */
+    double work_speed;   /**< … and everything else but timers so much */
 } stn_generate_stats;
 
 /** Begin a trace; @p model is borrowed. Same model, seed, prompt and build: same trace.

@@ -23,7 +23,7 @@ enum { BATCH = 1024 };
 typedef struct generate_args {
     stn_common common;
     uint64_t count, duration_ns;
-    const char *output, *to, *workload, *prompt;
+    const char *output, *to, *workload, *prompt, *rate;
     uint64_t label_percent;
     bool unguided, no_repair, with_prompt;
 } generate_args;
@@ -36,8 +36,10 @@ typedef struct generate_work {
     stn_traces prompt; /* one, or none */
     stn_progress progress;
     stn_trace_meta meta;
-    uint64_t begin_ns;    /* wall clock */
-    uint64_t first_ns;    /* where the generated part begins */
+    uint64_t begin_ns; /* wall clock */
+    uint64_t first_ns; /* where the generated part begins */
+    stn_rate rate;     /* asked for */
+    stn_generate_stats stats;
     uint64_t generate_ns; /* spent in the generator */
     uint64_t events, last_ns;
     uint64_t violations;       /* before repair */
@@ -90,6 +92,9 @@ static stn_generate_options options_of(const generate_work *work) {
     return (stn_generate_options){.seed = args->common.seed,
                                   .begin_ns = work->first_ns,
                                   .prompt = work->prompt.items,
+                                  .rate = work->rate,
+                                  .count = args->count,
+                                  .duration_ns = args->duration_ns,
                                   .workload = args->workload,
                                   .label_weight = (double)args->label_percent / 100,
                                   .unguided = args->unguided};
@@ -116,9 +121,8 @@ static stn_status generate(generate_work *work, batch_sink sink, void *user, stn
         }
     }
     if (status == STN_END) {
-        stn_generate_stats stats;
-        stn_generator_stats(generator, &stats);
-        work->violations = work->violations_after = stats.violations;
+        stn_generator_stats(generator, &work->stats);
+        work->violations = work->violations_after = work->stats.violations;
         status = STN_OK;
     }
     stn_generator_free(generator);
@@ -263,6 +267,20 @@ static double rate_of(const generate_work *work) {
     return work->generate_ns ? (double)work->events / ((double)work->generate_ns / 1e9) : 0;
 }
 
+/* Events a second of the trace's own time. */
+static double trace_rate(const generate_work *work) {
+    uint64_t span_ns = work->last_ns - work->first_ns;
+    return span_ns ? (double)work->events * 1e9 / (double)span_ns : 0;
+}
+
+static void print_rate(const generate_work *work, FILE *to) {
+    char a[32];
+    char b[32];
+    fprintf(to, "rate        %s/s, learned %s/s; waiting %.3g times as fast, service %.3g times\n",
+            stn_value_short(trace_rate(work), a), stn_value_short(work->stats.learned_rate, b),
+            work->stats.wait_speed, work->stats.work_speed);
+}
+
 static stn_status report(generate_work *work, stn_err *err) {
     const generate_args *args = work->args;
     double seconds = (double)(stn_now_ns() - work->begin_ns) / 1e9;
@@ -271,14 +289,16 @@ static stn_status report(generate_work *work, stn_err *err) {
         json_t *guided = args->unguided ? json_null() : json_integer((json_int_t)work->violations);
         return stn_emit_json(
             to,
-            json_pack("{s:I, s:I, s:f, s:f, s:I, s:I, s:o, s:I, s:I, s:I}", "prompt_events",
-                      (json_int_t)stn_traces_events(&work->prompt), "events",
-                      (json_int_t)work->events, "seconds", seconds, "events_per_s", rate_of(work),
-                      "violations_unguided", (json_int_t)work->unguided, "unguided_sample_events",
-                      (json_int_t)work->sample, "violations_guided", guided,
-                      "violations_after_repair", (json_int_t)work->violations_after,
-                      "events_edited", (json_int_t)edits_of(&work->repair), "seed",
-                      (json_int_t)args->common.seed),
+            json_pack(
+                "{s:I, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:I, s:I, s:o, s:I, s:I, s:I}",
+                "prompt_events", (json_int_t)stn_traces_events(&work->prompt), "trace_events_per_s",
+                trace_rate(work), "learned_events_per_s", work->stats.learned_rate, "wait_speed",
+                work->stats.wait_speed, "work_speed", work->stats.work_speed, "events",
+                (json_int_t)work->events, "seconds", seconds, "events_per_s", rate_of(work),
+                "violations_unguided", (json_int_t)work->unguided, "unguided_sample_events",
+                (json_int_t)work->sample, "violations_guided", guided, "violations_after_repair",
+                (json_int_t)work->violations_after, "events_edited",
+                (json_int_t)edits_of(&work->repair), "seed", (json_int_t)args->common.seed),
             err);
     }
     if (args->common.quiet) {
@@ -293,6 +313,9 @@ static stn_status report(generate_work *work, stn_err *err) {
                 stn_value_grouped(stn_traces_events(&work->prompt), a));
     }
     fputc('\n', to);
+    if (args->rate) {
+        print_rate(work, to);
+    }
     fprintf(to, "violations  %s in %s events without guidance",
             stn_value_grouped(work->unguided, a), stn_value_grouped(work->sample, b));
     if (!args->unguided) {
@@ -323,7 +346,11 @@ static stn_status load_prompt(generate_work *work, stn_err *err) {
     return status;
 }
 
-static stn_status usage(stn_app *app, const generate_args *args, stn_err *err) {
+static stn_status usage(stn_app *app, const generate_args *args, stn_rate *rate, stn_err *err) {
+    if (args->rate && stn_rate_parse(args->rate, rate, err) != STN_OK) {
+        app->usage = true;
+        return stn_err_prepend(err, STN_ERANGE, "--rate");
+    }
     if (!args->count == !args->duration_ns) {
         return stn_app_usage(app, err, "needs either -n COUNT or --duration TIME");
     }
@@ -346,7 +373,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     generate_work work = {.app = app, .args = args, .begin_ns = stn_now_ns(), .first_ns = BEGIN_NS};
     snprintf(work.meta.clock, sizeof work.meta.clock, "mono");
     snprintf(work.meta.tracer, sizeof work.meta.tracer, "standin %s", stn_version());
-    stn_status status = usage(app, args, err);
+    stn_status status = usage(app, args, &work.rate, err);
     if (status == STN_OK) {
         status = stn_catalog_new(&work.catalog, err);
     }
@@ -386,6 +413,9 @@ static const stn_option options[] = {
      "diffusion: workload to generate, one of those the model was trained with", false},
     {"guidance", 0, STN_OPTION_COUNT, offsetof(generate_args, label_percent), "PERCENT",
      "diffusion: how strongly the workload counts (default 100)", false},
+    {"rate", 0, STN_OPTION_TEXT, offsetof(generate_args, rate), "RATE",
+     "events a second: a multiple of the learned rate like 2x or 0.5x, or a number like 20k",
+     false},
     {"prompt", 'p', STN_OPTION_TEXT, offsetof(generate_args, prompt), "TRACE",
      "continue this trace: begin where it ends, in its time, with its threads and its past", false},
     {"with-prompt", 0, STN_OPTION_FLAG, offsetof(generate_args, with_prompt), NULL,
@@ -411,7 +441,9 @@ const stn_command stn_cmd_kernel_generate = {
         "With --prompt the generated trace continues a real one, which is read into memory and "
         "replayed: who runs and sleeps, what is open, which timers are armed, and what the model "
         "looks back on are as it left them. Events of types that the model has not met in training "
-        "are passed over. COUNT, TIME and the figures are of what is generated.",
+        "are passed over. COUNT, TIME and the figures are of what is generated.\n\n"
+        "With --rate waiting is scaled, and service where that does not do, until the trace has "
+        "that many events a second; timers come when they are due.",
     .operands = "MODEL",
     .operand_min = 1,
     .operand_max = 1,
@@ -423,6 +455,8 @@ const stn_command stn_cmd_kernel_generate = {
             {"A hundred thousand new events, as CTF",
              "standin kernel generate backup.stn -n 100k --seed 7 -o synthetic.ctf"},
             {"Two seconds, as text", "standin kernel generate backup.stn --duration 2s -o two.txt"},
+            {"The same workload under twice the load",
+             "standin kernel generate backup.stn --rate 2x -n 100k -o busy.ctf"},
             {"Ten thousand more events of a recording, its own before them",
              "standin kernel generate backup.stn --prompt examples/backup.run3.txt.zst "
              "--with-prompt -n 10k -o longer.ctf"},

@@ -1,4 +1,4 @@
-# How the generated trace is asked for: prompts.
+# How the generated trace is asked for: prompts, rates.
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
@@ -63,4 +63,28 @@ refuses() {
     refuses 1 "no event of a type that the model knows" m.stn --prompt alien.txt
     run standin kernel generate m.stn --prompt head.txt -n 10 -o head.txt
     [ "$status" = 2 ]
+}
+
+@test "generate: --rate is the rate of the trace, as a multiple and as a number" {
+    for rate in 0.5x 2x 100k; do
+        standin kernel generate --json m.stn --rate "$rate" -n 60k -o r.csv >out.json
+        standin kernel check --quiet r.csv
+        want=$(jq ".learned_events_per_s * ${rate%x}" out.json 2>/dev/null || echo 100000)
+        jq -e ".trace_events_per_s / $want - 1 | . > -0.06 and . < 0.06" out.json
+        jq -e '.wait_speed > 0 and .work_speed > 0' out.json
+        standin kernel info --json r.csv |
+            jq -e "60000e9 / (.end_ns - 1e9) / $want - 1 | . > -0.06 and . < 0.06"
+    done
+    for rate in 0.5x 2x; do # a network of four steps cannot do better
+        standin kernel generate --json d.stn --workload web --rate $rate -n 10k >$rate.json
+    done
+    jq -s -e '.[0].trace_events_per_s * 2 < .[1].trace_events_per_s' 0.5x.json 2x.json
+    standin kernel generate m.stn --rate 1x --prompt head.txt -n 5k >out.txt
+    grep -q '^rate .* learned .*; waiting .* times as fast, service' out.txt
+}
+
+@test "generate: rates that make no sense are refused" {
+    for rate in 0x -1x x fast 2xx 0 ''; do
+        refuses 2 "is no rate; expected a multiple" m.stn "--rate=$rate"
+    done
 }

@@ -269,8 +269,12 @@ static void ask_both(const lesson *l, stn_generator *g, void *run, const uint64_
     stn_rng_init(&rng, 5);
     for (uint16_t cpu = 0; cpu < 2; cpu++) {
         uint64_t elapsed = g->world.now_ns - g->world.cpus[cpu].trigger_ns;
-        stn_ask ask = {
-            .cpu = cpu, .elapsed_ns = elapsed, .refused = none, .driven = none, .weights = weights};
+        stn_ask ask = {.cpu = cpu,
+                       .elapsed_ns = elapsed,
+                       .speed = 1,
+                       .refused = none,
+                       .driven = none,
+                       .weights = weights};
         answers[cpu] = (stn_answer){.type = STN_ANSWER_WAIT};
         assert_true(l->model->kind->next(l->model, run, &g->world, &ask, &rng, &answers[cpu]));
     }

@@ -17,6 +17,7 @@ void stn_diffusion_free(stn_model *model) {
             stn_free(d->labels[i]);
         }
         stn_free(d->labels);
+        stn_free(d->rates);
         stn_free(d->met_steps);
         stn_free(d);
     }
@@ -39,6 +40,7 @@ void stn_diffusion_put(const stn_model *model, stn_blob *blob) {
     stn_blob_u32(blob, d->label_count);
     for (uint32_t i = 0; i < d->label_count; i++) {
         stn_blob_text(blob, d->labels[i]);
+        stn_blob_f64(blob, d->rates[i]);
     }
     const uint32_t sizes[] = {s->window, s->layers, s->coarse_layers, s->d, s->heads, s->ff};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -65,12 +67,13 @@ static stn_status met_get(stn_model *model, stn_diffusion *d, stn_cursor *cursor
 
 static stn_status labels_get(stn_diffusion *d, stn_cursor *cursor) {
     d->context = stn_cursor_u32(cursor);
-    uint32_t count = stn_cursor_count(cursor, 4);
+    uint32_t count = stn_cursor_count(cursor, 12);
     if (count < 1 || count > LABELS_MAX || d->context < 1 || d->context > CONTEXT_MAX) {
         return STN_EFORMAT;
     }
     d->labels = stn_calloc(count, sizeof *d->labels);
-    if (!d->labels) {
+    d->rates = stn_calloc(count, sizeof *d->rates);
+    if (!d->labels || !d->rates) {
         return STN_ENOMEM;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -82,6 +85,10 @@ static stn_status labels_get(stn_diffusion *d, stn_cursor *cursor) {
         d->labels[i] = stn_strndup(text, size);
         if (!d->labels[i]) {
             return STN_ENOMEM;
+        }
+        d->rates[i] = stn_cursor_f64(cursor);
+        if (!isfinite(d->rates[i]) || d->rates[i] < 0) {
+            return STN_EFORMAT;
         }
         d->label_count++;
     }

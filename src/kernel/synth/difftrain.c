@@ -72,13 +72,33 @@ static stn_denoiser_shape shape_of(const stn_diffusion *d, uint32_t length) {
     return shape;
 }
 
+static stn_status rates_read(trainer *t) {
+    const stn_trace **own = stn_malloc((t->runs->count + 1) * sizeof *own);
+    if (!own) {
+        return STN_ENOMEM;
+    }
+    for (uint32_t label = 0; label < t->d->label_count; label++) {
+        size_t count = 0;
+        uint64_t events;
+        for (size_t i = 0; i < t->runs->count; i++) {
+            if (t->labels[i] == label) {
+                own[count++] = t->runs->traces[i];
+            }
+        }
+        t->d->rates[label] = stn_traces_rate(own, count, &events);
+    }
+    stn_free(own);
+    return STN_OK;
+}
+
 /* Workloads by name, in order of first sight. */
 static stn_status labels_read(trainer *t) {
     stn_diffusion *d = t->d;
     size_t count = t->runs->count;
     t->labels = stn_calloc(count + 1, sizeof *t->labels);
     d->labels = stn_calloc(count + 1, sizeof *d->labels);
-    if (!t->labels || !d->labels) {
+    d->rates = stn_calloc(count + 1, sizeof *d->rates);
+    if (!t->labels || !d->labels || !d->rates) {
         return STN_ENOMEM;
     }
     for (size_t i = 0; i < count; i++) {
@@ -96,7 +116,7 @@ static stn_status labels_read(trainer *t) {
         }
         t->labels[i] = label;
     }
-    return STN_OK;
+    return rates_read(t);
 }
 
 /* ---- windows --------------------------------------------------------- */

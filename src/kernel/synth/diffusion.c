@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "kernel/synth/pace.h"
 
 #define WORTH_MAX 0.15 /* nats revealed after which the network is looked at again */
 #define LEAST_P   1e-9
@@ -105,6 +106,7 @@ typedef struct cpu_run {
     bool hangs;        /* a case is at hand */
     bool asked;        /* its p was asked for */
     uint64_t since_ns; /* the moment that it hangs on */
+    double speed;      /* that its time runs at */
     uint16_t value[STN_CHANNEL_COUNT];
     float *p; /* [type_count + 1] of its types, once they are asked for */
 } cpu_run;
@@ -113,6 +115,7 @@ typedef struct diffusion_run {
     const stn_diffusion *d;
     uint32_t types;
     uint16_t cpu_count;
+    uint32_t label;
     cpu_run *cpus;     /* [cpu_count] */
     uint32_t *support; /* [pool node_slots] 1 + set of the node; 0: not made yet */
     uint64_t *sets;    /* [set_count][words] types that training met at the node */
@@ -189,6 +192,7 @@ static stn_status run_begin(const stn_model *model, const stn_generate_options *
         return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
     }
     r->d = model->state;
+    r->label = label;
     r->types = model->vocab.type_count;
     r->words = (r->types + 64) / 64;
     r->cpu_count = model->attr.cpu_count;
@@ -284,13 +288,15 @@ static void see(void *run, const stn_world *world, uint16_t number) {
         bool came = !cpu->touched && cpu->history[0] < r->types;
         uint32_t type = came ? cpu->history[0] : r->types;
         c->value[at] = (uint16_t)type;
-        c->value[at + 1] = stn_channels_step(cpu->trigger_ns - c->since_ns);
+        c->value[at + 1] =
+            stn_channels_step(stn_pace_model(c->speed, cpu->trigger_ns - c->since_ns));
         double p = c->asked && c->p[type] > LEAST_P ? c->p[type] : LEAST_P;
         stn_past_settle(&c->past, c->value, -log(p));
     }
     stn_channels_seen(&r->d->channels, world, number, c->value);
     c->hangs = true;
     c->asked = false;
+    c->speed = 1;
     c->since_ns = cpu->trigger_ns;
 }
 
@@ -373,6 +379,7 @@ static bool next(const stn_model *model, void *run, stn_world *world, const stn_
     diffusion_run *r = run;
     cpu_run *c = &r->cpus[ask->cpu];
     see(r, world, ask->cpu);
+    c->speed = ask->speed;
     foresee(r, c);
     if (ask->attempt < MARKOV_FROM) {
         const uint64_t *support = support_at(r, world, ask->cpu);
@@ -382,6 +389,11 @@ static bool next(const stn_model *model, void *run, stn_world *world, const stn_
         }
     }
     return stn_markov_next(&r->d->markov, world, ask, rng, answer);
+}
+
+static double rate(const stn_model *model, const void *run) {
+    const diffusion_run *r = run;
+    return r->label < r->d->label_count ? r->d->rates[r->label] : model->rate;
 }
 
 const stn_generator_kind stn_diffusion_kind = {.name = "diffusion",
@@ -394,4 +406,5 @@ const stn_generator_kind stn_diffusion_kind = {.name = "diffusion",
                                                .begin = run_begin,
                                                .end = run_end,
                                                .see = see,
+                                               .rate = rate,
                                                .next = next};

@@ -29,6 +29,7 @@ typedef struct stn_diffusion {
     uint32_t context; /**< cases of a CPU that it was trained to look back */
     uint32_t label_count;
     char **labels;       /**< [label_count] workloads by name */
+    double *rates;       /**< [label_count] events a second of their training runs */
     uint64_t *met_steps; /**< [type_count + 1][STN_STEP_WORDS] bit set of step classes that
                               training met with the type */
 } stn_diffusion;

@@ -128,7 +128,8 @@ static void ask(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
     stn_world *world = &generator->world;
     stn_ask question = {.cpu = cpu,
                         .attempt = clock->attempt,
-                        .elapsed_ns = elapsed_ns,
+                        .elapsed_ns = stn_pace_model(clock->speed, elapsed_ns),
+                        .speed = clock->speed,
                         .refused = refused_on(generator, cpu),
                         .driven = generator->armed[cpu] > 0 ? generator->model->attr.dues.driven
                                                             : generator->not_driven,
@@ -136,11 +137,20 @@ static void ask(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
     stn_answer answer;
     if (!generator->model->kind->next(generator->model, generator->run, world, &question,
                                       &generator->rng, &answer)) {
-        answer = (stn_answer){STN_ANSWER_WAIT, elapsed_ns + SILENCE_NS};
+        answer = (stn_answer){STN_ANSWER_WAIT, question.elapsed_ns + SILENCE_NS};
         clock->attempt = TYPE_TRIES;
     }
     clock->type = answer.type;
-    clock->time_ns = world->cpus[cpu].trigger_ns + answer.step_ns;
+    if (clock->waits) {
+        clock->speed =
+            stn_pace_limit(&generator->pace, clock->speed, answer.step_ns, world->now_ns);
+    }
+    clock->time_ns = world->cpus[cpu].trigger_ns + stn_pace_trace(clock->speed, answer.step_ns);
+}
+
+/* Is the CPU idle, so that its next event is something that comes? */
+static bool waits(const stn_world *world, uint16_t cpu) {
+    return world->cpus[cpu].depth == 0 && world->cpus[cpu].thread == cpu;
 }
 
 static void wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
@@ -149,6 +159,11 @@ static void wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
         memset(refused_on(generator, cpu), 0, generator->words * sizeof(uint64_t));
         clock->attempt = 0;
     }
+    uint64_t now_ns = generator->world.now_ns;
+    stn_pace_spent(&generator->pace, clock->waits, clock->speed, now_ns - clock->wound_ns);
+    clock->wound_ns = now_ns;
+    clock->waits = waits(&generator->world, cpu);
+    clock->speed = stn_pace_speed(&generator->pace, clock->waits);
     ask(generator, cpu, elapsed_ns);
 }
 
@@ -156,6 +171,7 @@ static void wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
 static void wind_all(stn_generator *generator) {
     stn_world *world = &generator->world;
     for (uint16_t cpu = 0; cpu < world->cpu_count; cpu++) {
+        generator->clocks[cpu].wound_ns = world->now_ns;
         if (generator->seen == 0) {
             world->cpus[cpu].trigger_ns = world->now_ns;
         }
@@ -206,6 +222,9 @@ static stn_status set_alarm(stn_generator *generator, uint32_t index, bool activ
     if (late_ns == UINT64_MAX || thread->exiting) {
         return STN_OK;
     }
+    double speed = stn_pace_limit(&generator->pace, stn_pace_speed(&generator->pace, true), late_ns,
+                                  world->now_ns);
+    late_ns = stn_pace_trace(speed, late_ns);
     thread->alarm_ns = world->now_ns + late_ns;
     return stn_alarms_add(&generator->alarms, thread->alarm_ns, (uint64_t)thread->tid);
 }
@@ -224,7 +243,7 @@ static stn_status set_alarms(stn_generator *generator) {
 /* The CPU that a forgotten sleeper is woken from: one that is idle, if there is one. */
 static uint16_t idle_cpu(const stn_world *world, uint16_t otherwise) {
     for (uint16_t cpu = 0; cpu < world->cpu_count; cpu++) {
-        if (world->cpus[cpu].depth == 0 && world->cpus[cpu].thread == cpu) {
+        if (waits(world, cpu)) {
             return cpu;
         }
     }
@@ -379,7 +398,27 @@ static stn_status begin(stn_generator *generator, const stn_generate_options *op
     if (status == STN_OK) {
         status = populate(generator, options->prompt, err);
     }
-    return status == STN_OK ? set_going(generator, err) : status;
+    if (status == STN_OK) {
+        stn_generator_hurry(generator, options->rate);
+        generator->pace.span_s = options->duration_ns > 0 ? (double)options->duration_ns * 1e-9
+                                 : generator->pace.target > 0
+                                     ? (double)options->count / generator->pace.target
+                                     : 0;
+        status = set_going(generator, err);
+    }
+    return status;
+}
+
+static double learned_rate(const stn_generator *generator) {
+    const stn_model *model = generator->model;
+    return model->kind->rate ? model->kind->rate(model, generator->run) : model->rate;
+}
+
+void stn_generator_hurry(stn_generator *generator, stn_rate rate) {
+    double learned = learned_rate(generator);
+    double target = rate.times ? rate.value * learned : rate.value;
+    stn_pace_set(&generator->pace, target, learned, generator->world.now_ns);
+    generator->world.haste = target > 0 && learned > 0 ? target / learned : 1;
 }
 
 stn_status stn_generator_new(stn_generator **out, const stn_model *model,
@@ -431,6 +470,9 @@ void stn_generator_free(stn_generator *generator) {
 
 void stn_generator_stats(const stn_generator *generator, stn_generate_stats *stats) {
     *stats = generator->stats;
+    stats->learned_rate = learned_rate(generator);
+    stats->wait_speed = stn_pace_mean(&generator->pace, true);
+    stats->work_speed = stn_pace_mean(&generator->pace, false);
 }
 
 /* ---- steps -------------------------------------------------------------------------------- */
@@ -563,6 +605,7 @@ stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_er
     }
     generator->lately[generator->draft.type]++;
     generator->stats.events++;
+    stn_pace_event(&generator->pace, world->now_ns);
     *event = generator->event;
     return STN_OK;
 }

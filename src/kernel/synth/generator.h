@@ -5,6 +5,7 @@
 #define STN_KERNEL_SYNTH_GENERATOR_H
 
 #include "kernel/synth/model.h"
+#include "kernel/synth/pace.h"
 
 enum { STN_WEIGH_EVERY = 128 /**< events after which the shares are looked at anew */ };
 
@@ -12,6 +13,9 @@ typedef struct stn_cpu_clock {
     uint64_t time_ns; /**< when it fires */
     uint32_t type;    /**< what comes then, or STN_ANSWER_WAIT: it is asked again */
     uint32_t attempt; /**< refusals since it was wound */
+    uint64_t wound_ns;
+    bool waits;   /**< the CPU was idle then */
+    double speed; /**< that the time to its event runs at, see pace.h */
 } stn_cpu_clock;
 
 struct stn_generator {
@@ -37,6 +41,7 @@ struct stn_generator {
     float *lately;        /**< [type_count] events, those long ago counting less */
     float *weights;       /**< [type_count] of stn_ask */
     void *run;            /**< the kind's own */
+    stn_pace pace;
     uint64_t begin_ns;
     uint64_t seen; /**< real events that happened */
     bool wound;    /**< the clocks are */
@@ -45,6 +50,9 @@ struct stn_generator {
 
 /** Weigh the types by what came of late, which then counts less. */
 void stn_generator_weigh(stn_generator *generator);
+
+/** From now on at this rate. */
+void stn_generator_hurry(stn_generator *generator, stn_rate rate);
 
 /* ---- real events (prompt.c) -------------------------------------------------------- */
 

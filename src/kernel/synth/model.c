@@ -26,8 +26,7 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Events over the time that they span, all runs together. */
-static double mean_rate(const stn_trace *const *traces, size_t count, uint64_t *events) {
+double stn_traces_rate(const stn_trace *const *traces, size_t count, uint64_t *events) {
     double span = 0;
     *events = 0;
     for (size_t t = 0; t < count; t++) {
@@ -60,7 +59,7 @@ static stn_status copy_rules(stn_model *model, const stn_rules *rules, stn_err *
 static stn_status train(stn_model *model, stn_runs *runs, const stn_train_options *options,
                         stn_train_stats *stats, stn_err *err) {
     uint64_t events;
-    model->rate = mean_rate(runs->traces, runs->count, &events);
+    model->rate = stn_traces_rate(runs->traces, runs->count, &events);
     stats->events = events;
     for (size_t t = 0; t < runs->count; t++) {
         runs->total += runs->traces[t]->count * (2 + model->kind->walks);

@@ -18,6 +18,8 @@ typedef struct stn_ask {
     uint16_t cpu;
     uint32_t attempt;        /**< refusals since the CPU's last event */
     uint64_t elapsed_ns;     /**< since the moment that its next event hangs on */
+    double speed;            /**< the trace's time runs so much faster than the model's here, until
+                                  the next event */
     const uint64_t *refused; /**< [(type_count + 63) / 64] bit set of types to be kept clear of */
     const uint64_t *driven;  /**< bit set of types that come by themselves: taken as nothing */
     const float *weights;    /**< [type_count] 0 < w <= 1: how readily a type is to be taken, lower
@@ -29,7 +31,7 @@ typedef struct stn_ask {
 
 typedef struct stn_answer {
     uint32_t type;    /**< dense, or STN_ANSWER_WAIT */
-    uint64_t step_ns; /**< since that moment */
+    uint64_t step_ns; /**< since that moment, in the model's time */
 } stn_answer;
 
 typedef struct stn_generator_kind {
@@ -48,6 +50,8 @@ typedef struct stn_generator_kind {
     /** Something happened by which @p cpu hangs on another moment, and nothing will be asked
      *  about it yet; may be NULL. */
     void (*see)(void *run, const stn_world *world, uint16_t cpu);
+    /** Events a second of the training traces that the trace is to be like; NULL: of all. */
+    double (*rate)(const stn_model *model, const void *run);
     /** What comes next on one CPU, and when. Asked after each event of the CPU, and when
      *  another one changed who waits there (stn_cpu::trigger_ns is the moment).
      *  @param run  what begin() made, or NULL  @return false if the model has nothing to say */
@@ -70,6 +74,10 @@ extern const stn_generator_kind stn_markov_kind, stn_diffusion_kind;
 
 /** Kind called @p name, or NULL. */
 const stn_generator_kind *stn_generator_kind_find(const char *name, size_t size);
+
+/** Events a second over the time that they span, all traces together.
+ *  @param[out] events  how many there are */
+double stn_traces_rate(const stn_trace *const *traces, size_t count, uint64_t *events);
 
 /** The bytes of a model file. @return STN_OK, STN_ENOMEM */
 stn_status stn_model_bytes(const stn_model *model, stn_blob *blob, stn_err *err) STN_MUST_USE;

@@ -56,6 +56,7 @@ stn_status stn_world_init(stn_world *world, const stn_vocab *vocab, const stn_do
                          .thread_free = STN_WORLD_NONE,
                          .instance_free = STN_WORLD_NONE,
                          .forgotten = STN_WORLD_NONE,
+                         .haste = 1,
                          .next_tid = 1};
     world->due_name = stn_intern_find(&vocab->texts, "in", 2);
     for (uint32_t t = 0; t < vocab->type_count; t++) {
@@ -615,7 +616,7 @@ stn_status stn_world_seat(stn_world *world, const stn_draft *draft, uint32_t *cu
 
 static void load(stn_world *world, uint64_t time_ns) {
     static const double span_ns[STN_LOADS] = {1e7, 3e8};
-    double age_ns = time_ns > world->now_ns ? (double)(time_ns - world->now_ns) : 0;
+    double age_ns = time_ns > world->now_ns ? (double)(time_ns - world->now_ns) * world->haste : 0;
     for (int i = 0; i < STN_LOADS; i++) {
         world->loads[i] = world->loads[i] * exp(-age_ns / span_ns[i]) + 1;
     }

@@ -150,6 +150,7 @@ typedef struct stn_world {
     uint64_t now_ns;
     double loads[STN_LOADS]; /**< events so far, those long ago counting less: by exp(-age / span),
                                   the spans being 10 ms and 300 ms */
+    double haste;            /**< time runs so much faster than in training, for the loads */
     uint16_t cpu_count;
     stn_cpu *cpus;
     uint16_t acting;                   /**< CPU of the event that is being applied */
