@@ -10,7 +10,7 @@ enum { LOG_PER_TOUCH = STN_REGISTERS * 4 + 4, LOG_PER_STEP = 16 };
 static inline bool all_hold(const stn_plan_cond *conds, uint32_t count, const int64_t *values,
                             const int64_t *regs, bool missing) {
     for (uint32_t i = 0; i < count; i++) {
-        if (conds[i].compare == STN_COMPARE_EQ && !conds[i].subtracts && !conds[i].add) {
+        if (conds[i].plain) {
             int64_t left = stn_plan_value(&conds[i].left, values, regs);
             int64_t right = stn_plan_value(&conds[i].right, values, regs);
             if (left == STN_NO_VALUE || right == STN_NO_VALUE ? !missing : left != right) {
@@ -110,10 +110,11 @@ static uint32_t recover(const stn_plan_row *row, uint32_t state, uint32_t to) {
     return said->from_count == first + 1 ? said->from_list[first] : 0;
 }
 
-static stn_status apply(stn_checker *checker, const stn_touch *touch, const stn_plan_row *row,
-                        uint32_t slot, stn_cell *cell, uint32_t state, bool broken) {
+static inline stn_status apply(stn_checker *checker, const stn_touch *touch,
+                               const stn_plan_row *row, uint32_t slot, stn_cell *cell,
+                               uint32_t state, bool seen, bool broken) {
     uint32_t to;
-    if (touch->owner->framed) {
+    if (touch->framed) {
         to = move_stack(checker, row, state, cell);
     } else {
         to = row->to == STN_STATE_SAME ? state : row->to;
@@ -124,10 +125,7 @@ static stn_status apply(stn_checker *checker, const stn_touch *touch, const stn_
     if (broken) {
         to = recover(row, state, to);
     }
-    bool seen = STN_CELL_EPOCH(cell->word) == checker->epoch;
-    /* A key met while a rule that slept warms up stays unknown: it is not fresh later on. */
-    bool kept = touch->owner->fresh && touch->owner->need_count;
-    if (seen ? STN_CELL_STATE(cell->word) == to : !to && !row->set_count && !kept) {
+    if (seen ? STN_CELL_STATE(cell->word) == to : !to && !row->set_count && !touch->kept) {
         return STN_OK;
     }
     return stn_checker_set_state(checker, touch->rule, slot, cell, to);
@@ -159,7 +157,7 @@ static void count_violation(stn_checker *checker, const stn_touch *touch, const 
 
 /* A cell not seen in this epoch starts from its rule's state, with empty registers. */
 static void refresh(stn_checker *checker, const stn_touch *touch, stn_cell *cell) {
-    int64_t empty = touch->owner->framed ? 0 : STN_NO_VALUE;
+    int64_t empty = touch->framed ? 0 : STN_NO_VALUE;
     for (uint32_t i = 0; i < STN_REGISTERS; i++) {
         if (cell->reg[i] != empty) {
             stn_checker_log(checker, (uint64_t *)&cell->reg[i]);
@@ -171,7 +169,9 @@ static void refresh(stn_checker *checker, const stn_touch *touch, stn_cell *cell
 /* @return STN_OK, STN_ECHECK (broken, and only tried), STN_ENOMEM */
 static stn_status step_touch(stn_checker *checker, const stn_touch *touch, stn_table *table,
                              uint32_t slot, stn_cell *cell, const stn_event *event, bool trying) {
-    uint32_t state = stn_cell_state(checker, touch->owner, table, cell, event->time_ns);
+    bool seen = STN_CELL_EPOCH(cell->word) == checker->epoch;
+    uint32_t state = seen ? STN_CELL_STATE(cell->word)
+                          : stn_cell_state(checker, touch->owner, table, cell, event->time_ns);
     const stn_plan_row *first = NULL;
     const stn_plan_row *row = NULL;
     for (uint32_t i = 0; i < touch->row_count && !row; i++) {
@@ -182,7 +182,7 @@ static stn_status step_touch(stn_checker *checker, const stn_touch *touch, stn_t
         }
         if (!first) {
             first = tried;
-            if (STN_CELL_EPOCH(cell->word) != checker->epoch) {
+            if (!seen) {
                 refresh(checker, touch, cell);
             }
         }
@@ -214,7 +214,7 @@ static stn_status step_touch(stn_checker *checker, const stn_touch *touch, stn_t
             count_violation(checker, touch, first, state, cell, event);
         }
     }
-    return apply(checker, touch, row, slot, cell, state, broken);
+    return apply(checker, touch, row, slot, cell, state, seen, broken);
 }
 
 /* ---- keys ------------------------------------------------------------ */

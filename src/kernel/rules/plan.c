@@ -90,6 +90,7 @@ static const stn_plan_cond *plan_conds(planner *p, const stn_cond *conds, uint32
         out[i] = (stn_plan_cond){
             .compare = conds[i].compare,
             .subtracts = conds[i].subtracts,
+            .plain = conds[i].compare == STN_COMPARE_EQ && !conds[i].subtracts && !conds[i].add,
             .left = plan_operand(p, &conds[i].left),
             .right = plan_operand(p, &conds[i].right),
             .add = conds[i].add,
@@ -252,7 +253,9 @@ static void plan_touch(planner *p, stn_touch *touch, const uint32_t *at, uint32_
                          .cell = head->rule->cell,
                          .owner = head->rule,
                          .rows = rows,
-                         .row_count = count};
+                         .row_count = count,
+                         .framed = head->rule->framed,
+                         .kept = head->rule->fresh && head->rule->need_count};
     for (uint32_t i = 0; i < count; i++) {
         plan_row(p, p->matches[at[i]].row, &rows[i]);
     }

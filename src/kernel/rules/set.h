@@ -187,6 +187,7 @@ typedef struct stn_plan_operand {
 typedef struct stn_plan_cond {
     uint32_t compare;
     bool subtracts;
+    bool plain; /**< left == right and no more, as most are */
     stn_plan_operand left, right, minus;
     int64_t add;
     const stn_range *ranges;
@@ -218,6 +219,8 @@ typedef struct stn_touch {
     const stn_rule *owner;
     const stn_plan_row *rows;
     uint32_t row_count;
+    bool framed; /**< as its owner */
+    bool kept;   /**< a key that it meets while it warms up stays unknown: not fresh later on */
 } stn_touch;
 
 /** One key of the event and what it steps. */

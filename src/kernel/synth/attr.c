@@ -34,13 +34,35 @@ typedef struct drawing {
     const uint32_t *template; /* NULL: each attribute by itself */
 } drawing;
 
-/* A word of the template, the first time that it is asked for; else a draw. */
-static uint32_t word_or_draw(drawing *d, int attempt, uint32_t word, const uint64_t *rungs,
-                             uint32_t count) {
-    if (attempt == 0 && d->template && d->template[word] != STN_TEMPLATE_NONE) {
-        return d->template[word];
+/* A word of the template, which stands the first time that it is asked for; else NONE. */
+static uint32_t word_of(const drawing *d, int attempt, uint32_t word) {
+    return attempt == 0 && d->template ? d->template[word] : STN_TEMPLATE_NONE;
+}
+
+/* Where a thread or an instance is drawn from if the template does not say it. */
+typedef struct ladder {
+    uint32_t table;
+    uint16_t part;
+    uint64_t word;
+    uint64_t rungs[3];
+    uint32_t count; /* 0: not asked for yet, as most are not */
+} ladder;
+
+static const uint64_t *rungs_of(const drawing *d, ladder *from) {
+    if (from->count == 0) {
+        from->count = stn_pick_rungs(d->world, from->table, d->draft, from->part, from->word,
+                                     d->subject.current, from->rungs);
     }
-    return stn_chain_draw(&d->attr->chain, rungs, count, TRUST, d->rng);
+    return from->rungs;
+}
+
+static uint32_t word_or_draw(drawing *d, int attempt, uint32_t word, ladder *from) {
+    uint32_t symbol = word_of(d, attempt, word);
+    if (symbol != STN_TEMPLATE_NONE) {
+        return symbol;
+    }
+    const uint64_t *rungs = rungs_of(d, from);
+    return stn_chain_draw(&d->attr->chain, rungs, from->count, TRUST, d->rng);
 }
 
 /* ---- values -------------------------------------------------------------------- */
@@ -80,12 +102,17 @@ static stn_val draw_value(drawing *d, uint16_t field) {
         return (stn_val){.v = told.v, .kind = how->kind};
     }
     uint64_t rungs[STN_VALUE_RUNGS];
-    uint32_t count =
-        stn_attr_value_rungs(d->draft->type, field, &how->source, d->draft->tid == 0, told, rungs);
+    uint32_t count = 0;
     int first = stn_means_thread(d->type->fields[field].means) ? 1 : 0;
     for (int i = first; i < TRIES; i++) {
-        uint32_t known = d->attempt < BASE_FROM || count < 2 ? count : 2;
-        uint32_t symbol = word_or_draw(d, i, d->layout->field[field], rungs, known);
+        uint32_t symbol = word_of(d, i, d->layout->field[field]);
+        if (symbol == STN_TEMPLATE_NONE) {
+            count = count > 0 ? count
+                              : stn_attr_value_rungs(d->draft->type, field, &how->source,
+                                                     d->draft->tid == 0, told, rungs);
+            uint32_t known = d->attempt < BASE_FROM || count < 2 ? count : 2;
+            symbol = stn_chain_draw(&d->attr->chain, rungs, known, TRUST, d->rng);
+        }
         if (symbol == STN_VALUE_COPY && told.kind != STN_VAL_NONE) {
             told.kind = told.kind == STN_FIELD_STR ? STN_FIELD_STR : how->kind;
             return told;
@@ -128,18 +155,15 @@ static bool must_find(const drawing *d, uint16_t field) {
 
 static uint32_t from_list(drawing *d, uint16_t field, uint32_t relation) {
     stn_age age = d->attr->fields[(size_t)d->draft->type * STN_VFIELD_MAX + field].age;
-    uint64_t rungs[3];
-    uint32_t count = stn_pick_rungs(d->world, STN_TABLE_AGE, d->draft, field, relation,
-                                    d->subject.current, rungs);
+    ladder ages = {.table = STN_TABLE_AGE, .part = field, .word = relation};
+    ladder names = {.table = STN_TABLE_COMM, .part = field, .word = relation};
     uint32_t words = d->layout->field[field];
-    uint32_t rank = word_or_draw(d, 0, words + STN_WORD_AGE, rungs, count);
+    uint32_t rank = word_or_draw(d, 0, words + STN_WORD_AGE, &ages);
     rank = rank == STN_CHAIN_NONE ? 0 : rank;
     uint32_t open = d->template ? d->template[words + STN_WORD_OPEN] : STN_TEMPLATE_NONE;
-    count = stn_pick_rungs(d->world, STN_TABLE_COMM, d->draft, field, relation, d->subject.current,
-                           rungs);
     bool any = must_find(d, field);
     for (int i = 0; i < TRIES; i++) {
-        uint32_t comm = word_or_draw(d, i, words + STN_WORD_COMM, rungs, count);
+        uint32_t comm = word_or_draw(d, i, words + STN_WORD_COMM, &names);
         if (comm == STN_CHAIN_NONE) {
             break;
         }
@@ -229,13 +253,10 @@ static bool draw_thread(drawing *d, uint16_t field) {
         d->subject.thread = d->world->forgotten;
         return true;
     }
-    uint64_t rungs[3];
-    uint64_t word = stn_pick_word(d->world, d->draft);
-    uint32_t count =
-        stn_pick_rungs(d->world, STN_TABLE_PICK, d->draft, field, word, d->subject.current, rungs);
+    ladder from = {
+        .table = STN_TABLE_PICK, .part = field, .word = stn_pick_word(d->world, d->draft)};
     for (int i = 0; i < TRIES; i++) {
-        uint32_t relation =
-            word_or_draw(d, i, d->layout->field[field] + STN_WORD_RELATION, rungs, count);
+        uint32_t relation = word_or_draw(d, i, d->layout->field[field] + STN_WORD_RELATION, &from);
         if (relation == STN_PICK_LITERAL) {
             d->draft->vals[field] = draw_value(d, field);
             return true;
@@ -251,7 +272,7 @@ static bool draw_thread(drawing *d, uint16_t field) {
         }
     }
     /* none of those is there; if somebody must be, then by the most usual relation */
-    const stn_chain_node *node = stn_chain_find(&d->attr->chain, rungs[0]);
+    const stn_chain_node *node = stn_chain_find(&d->attr->chain, *rungs_of(d, &from));
     bool must = must_find(d, field);
     for (uint32_t i = 0; must && node && i < node->count; i++) {
         uint32_t relation = d->attr->chain.nexts[node->first + i].symbol;
@@ -304,10 +325,8 @@ static bool expires(const drawing *d) {
 static bool take_key(drawing *d, uint8_t number, const stn_type_key *key, uint32_t relation) {
     uint32_t rank = 0;
     if (relation >= STN_KEY_STATE) {
-        uint64_t rungs[3];
-        uint32_t count = stn_pick_rungs(d->world, STN_TABLE_KEY_AGE, d->draft, number, relation,
-                                        d->subject.current, rungs);
-        rank = word_or_draw(d, 0, d->layout->key[number] + STN_WORD_AGE, rungs, count);
+        ladder ages = {.table = STN_TABLE_KEY_AGE, .part = number, .word = relation};
+        rank = word_or_draw(d, 0, d->layout->key[number] + STN_WORD_AGE, &ages);
     }
     uint32_t index =
         stn_key_pick(d->world, d->draft, key->domain, d->subject.current, relation,
@@ -338,12 +357,9 @@ static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
     if (take_due(d, key, &taken)) {
         return taken;
     }
-    uint64_t rungs[3];
-    uint32_t count =
-        stn_pick_rungs(d->world, STN_TABLE_KEY, d->draft, number, 0, d->subject.current, rungs);
+    ladder from = {.table = STN_TABLE_KEY, .part = number};
     for (int i = 0; i < TRIES; i++) {
-        uint32_t relation =
-            word_or_draw(d, i, d->layout->key[number] + STN_WORD_RELATION, rungs, count);
+        uint32_t relation = word_or_draw(d, i, d->layout->key[number] + STN_WORD_RELATION, &from);
         if (relation == STN_KEY_FRESH) {
             draw_fresh(d, key);
             return true;
@@ -356,7 +372,7 @@ static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
         }
     }
     /* none of those is there: the most usual that is, or one never heard of if such came */
-    const stn_chain_node *node = stn_chain_find(&d->attr->chain, rungs[0]);
+    const stn_chain_node *node = stn_chain_find(&d->attr->chain, *rungs_of(d, &from));
     bool fresh = false;
     for (uint32_t i = 0; node && i < node->count; i++) {
         uint32_t relation = d->attr->chain.nexts[node->first + i].symbol;

@@ -59,17 +59,41 @@ static void event_from(stn_generator *generator) {
     }
 }
 
+/* What the rules said no to at one moment. */
+typedef struct refusals {
+    uint64_t hash[ATTRIBUTE_TRIES];
+    uint32_t count;
+} refusals;
+
+static bool refused_already(refusals *said, const stn_draft *draft) {
+    uint64_t hash = 1;
+    for (uint16_t i = 0; i < draft->val_count; i++) {
+        stn_val val = draft->vals[i];
+        hash = stn_chain_mix(stn_chain_mix(hash, val.kind),
+                             val.kind == STN_VAL_NONE ? 0 : (uint64_t)val.v);
+    }
+    for (uint32_t i = 0; i < said->count; i++) {
+        if (said->hash[i] == hash) {
+            return true;
+        }
+    }
+    said->hash[said->count++] = hash;
+    return false;
+}
+
 /* Fill in attributes until the rules agree. */
-static stn_status try_attributes(stn_generator *generator, int tries, bool *agreed) {
+static stn_status try_attributes(stn_generator *generator, bool *agreed) {
+    refusals said = {.count = 0};
     int nothing = 0;
     *agreed = false;
-    for (int i = 0; i < tries; i++) {
-        if (!stn_attr_propose(&generator->model->attr, &generator->world, (uint32_t)i,
-                              &generator->draft, &generator->rng)) {
+    for (uint32_t i = 0; i < ATTRIBUTE_TRIES && nothing < NOTHING_TRIES; i++) {
+        if (!stn_attr_propose(&generator->model->attr, &generator->world, i, &generator->draft,
+                              &generator->rng)) {
             generator->stats.rejected++;
-            if (++nothing == NOTHING_TRIES) {
-                return STN_OK;
-            }
+            nothing++;
+            continue;
+        }
+        if (said.count > 0 && refused_already(&said, &generator->draft)) {
             continue;
         }
         event_from(generator);
@@ -79,6 +103,9 @@ static stn_status try_attributes(stn_generator *generator, int tries, bool *agre
             return status;
         }
         generator->stats.rejected++;
+        if (said.count == 0) {
+            refused_already(&said, &generator->draft);
+        }
     }
     return STN_OK;
 }
@@ -263,7 +290,7 @@ static stn_status ring(stn_generator *generator, bool *agreed) {
     generator->draft.type = generator->waking;
     generator->draft.time_ns = now_or_later(generator, alarm.due_ns);
     world->forgotten = index;
-    stn_status status = try_attributes(generator, ATTRIBUTE_TRIES, agreed);
+    stn_status status = try_attributes(generator, agreed);
     world->forgotten = STN_WORLD_NONE;
     if (status == STN_OK && !*agreed) {
         thread->alarm_ns += alarm.due_ns - thread->since_ns + 1;
@@ -396,6 +423,7 @@ static stn_status begin(stn_generator *generator, const stn_generate_options *op
         status = stn_checker_new(&generator->checker, model->rules, generator->catalog, err);
     }
     if (status == STN_OK) {
+        stn_checker_count(generator->checker, false); /* nobody asks how often rules held */
         status = populate(generator, options->prompt, err);
     }
     if (status == STN_OK) {
@@ -485,7 +513,7 @@ static stn_status try_everything(stn_generator *generator, uint16_t cpu, bool *a
     for (uint32_t type = 0; type < generator->words * 64 && status == STN_OK && !*agreed; type++) {
         if (type < generator->model->vocab.type_count) {
             generator->draft.type = type;
-            status = try_attributes(generator, ATTRIBUTE_TRIES, agreed);
+            status = try_attributes(generator, agreed);
         }
     }
     return status;
@@ -529,7 +557,7 @@ static stn_status step_guided(stn_generator *generator, bool *agreed) {
             ask(generator, cpu, elapsed_on(generator, cpu));
         } else {
             draft_from_clock(generator, cpu);
-            status = try_attributes(generator, ATTRIBUTE_TRIES, agreed);
+            status = try_attributes(generator, agreed);
             if (status == STN_OK && !*agreed) {
                 refuse(generator, cpu);
             }
@@ -561,7 +589,9 @@ static stn_status step_unchecked(stn_generator *generator, stn_err *err) {
     draft->time_ns = now_or_later(generator, draft->time_ns); /* if all that came was waiting */
     event_from(generator);
     uint32_t violations = 0;
+    stn_checker_count(generator->checker, true);
     stn_status status = stn_checker_step(generator->checker, &generator->event, &violations, err);
+    stn_checker_count(generator->checker, false);
     generator->stats.violations += violations;
     return status;
 }

@@ -25,7 +25,10 @@ uint64_t stn_step_low(uint32_t symbol) {
 }
 
 uint64_t stn_step_draw(uint32_t symbol, stn_rng *rng) {
-    uint64_t low = stn_step_low(symbol), high = stn_step_low(symbol + 1);
+    uint64_t low = stn_step_low(symbol);
+    uint32_t top = symbol > 0 ? (symbol - 1) / STN_STEP_PER_OCTAVE : 0;
+    /* from 8 on the bins of an octave are all as wide */
+    uint64_t high = top >= 3 ? low + (UINT64_C(1) << (top - 3)) : stn_step_low(symbol + 1);
     if (symbol == 0 || high <= low + 1) {
         return low;
     }
