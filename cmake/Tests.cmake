@@ -19,6 +19,7 @@ target_compile_definitions(stn_test_flags INTERFACE
 set(STN_TEST_ENV
     "ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1"
     "UBSAN_OPTIONS=print_stacktrace=1"
+    "OMP_WAIT_POLICY=passive"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0")
 
 function(stn_add_test name label)

@@ -42,6 +42,14 @@ teardown() {
     [ "$(babeltrace2 a.ctf | wc -l)" = "$events" ]
 }
 
+@test "record: the command sees the environment that the caller gave" {
+    env -u OMP_WAIT_POLICY standin kernel record --quiet -o a.dat -- env >none
+    ! grep -q 'WAIT_POLICY' none
+    OMP_WAIT_POLICY=active standin kernel record --quiet -o b.dat -- env >given
+    grep -qx 'OMP_WAIT_POLICY=active' given
+    ! grep -q 'STANDIN_WAIT_POLICY' given
+}
+
 @test "record: -d ends a command that would go on" {
     run timeout 20 standin kernel record --json -d 200ms -e sched -o a.dat -- sh -c 'while :; do :; done'
     [ "$status" = 0 ]

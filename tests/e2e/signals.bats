@@ -73,7 +73,7 @@ interrupted() {
 }
 
 @test "signals: a progress line on a terminal, none without or with --quiet" {
-    command -v script >/dev/null || skip "script(1) not there"
+    script -qec true /dev/null >/dev/null 2>&1 || skip "script(1) or pseudo-terminals not there"
     script -qec "standin kernel info $long" out.typescript >/dev/null
     grep -q 'reading: .* events, .*/s' out.typescript
     script -qec "standin kernel info --quiet $long" out.typescript >/dev/null
