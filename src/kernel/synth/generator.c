@@ -261,7 +261,8 @@ static stn_status set_alarms(stn_generator *generator) {
     const stn_world *world = &generator->world;
     for (uint32_t i = world->cpu_count; i < world->thread_count && status == STN_OK; i++) {
         if (world->threads[i].used && world->threads[i].state == STN_THREAD_BLOCKED) {
-            status = set_alarm(generator, i, false);
+            /* who fell asleep in a prompt wakes up, also if training never met the like */
+            status = set_alarm(generator, i, generator->seen > 0);
         }
     }
     return status;
