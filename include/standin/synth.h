@@ -91,6 +91,17 @@ double stn_model_rate(const stn_model *model);
 
 typedef struct stn_generator stn_generator;
 
+/** A plan over time: docs/formats/script.md. */
+typedef struct stn_script stn_script;
+/** @param name  what to call it in messages
+ *  @return STN_OK; STN_EFORMAT ("plan.csv: line 3: …"), STN_ENOMEM */
+stn_status stn_script_parse(stn_script **out, const char *text, size_t size, const char *name,
+                            stn_err *err) STN_MUST_USE;
+/** @return the same; STN_ENOTFOUND, STN_EIO */
+stn_status stn_script_load(stn_script **out, const char *path, stn_err *err) STN_MUST_USE;
+/** Legal on NULL. */
+void stn_script_free(stn_script *script);
+
 /** How many events a second. Zero: as the model has them. */
 typedef struct stn_rate {
     double value;
@@ -106,10 +117,13 @@ typedef struct stn_generate_options {
     const stn_trace
         *prompt; /**< real trace to continue, borrowed for stn_generator_new(); its names are to
                       be made known with stn_model_meet(); NULL: begin like a training run */
-    const char *workload; /**< diffusion: label to generate; NULL: the only one, or none */
-    double label_weight;  /**< diffusion: weight of the label; 0: 1, no more than was learnt */
-    stn_rate rate;        /**< that the trace is to have */
-    uint64_t count;       /**< events that will be asked for, */
+    const char *workload;     /**< diffusion: label to generate, or a mixture by share
+                                   ("fio:0.7+redis:0.3"); NULL: the only one, or none */
+    double label_weight;      /**< diffusion: weight of the label; 0: 1, no more than was learnt */
+    stn_rate rate;            /**< that the trace is to have */
+    const stn_script *script; /**< changes of these three over time, borrowed for the life of the
+                                   generator; NULL: none */
+    uint64_t count;           /**< events that will be asked for, */
     uint64_t duration_ns; /**< … or how long the trace is to be, for the rate to come out right by
                                its end; 0: not known */
     bool unguided;        /**< do not let the rules mask: to measure what guidance is worth */
@@ -126,7 +140,8 @@ typedef struct stn_generate_stats {
 
 /** Begin a trace; @p model is borrowed. Same model, seed, prompt and build: same trace.
  *  @return STN_OK; STN_ERANGE (another catalog; a prompt without events of the model's types, or
- *  with a CPU that it does not have), STN_ENOTFOUND (no such workload), STN_ENOMEM */
+ *  with a CPU that it does not have; workloads of a kind that has none), STN_ENOTFOUND (no such
+ *  workload), STN_ENOMEM */
 stn_status stn_generator_new(stn_generator **out, const stn_model *model,
                              const stn_generate_options *options, stn_catalog *catalog,
                              stn_err *err) STN_MUST_USE;

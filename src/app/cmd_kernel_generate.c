@@ -23,7 +23,7 @@ enum { BATCH = 1024 };
 typedef struct generate_args {
     stn_common common;
     uint64_t count, duration_ns;
-    const char *output, *to, *workload, *prompt, *rate;
+    const char *output, *to, *workload, *prompt, *rate, *script;
     uint64_t label_percent;
     bool unguided, no_repair, with_prompt;
 } generate_args;
@@ -39,6 +39,7 @@ typedef struct generate_work {
     uint64_t begin_ns; /* wall clock */
     uint64_t first_ns; /* where the generated part begins */
     stn_rate rate;     /* asked for */
+    stn_script *script;
     stn_generate_stats stats;
     uint64_t generate_ns; /* spent in the generator */
     uint64_t events, last_ns;
@@ -93,6 +94,7 @@ static stn_generate_options options_of(const generate_work *work) {
                                   .begin_ns = work->first_ns,
                                   .prompt = work->prompt.items,
                                   .rate = work->rate,
+                                  .script = work->script,
                                   .count = args->count,
                                   .duration_ns = args->duration_ns,
                                   .workload = args->workload,
@@ -361,6 +363,9 @@ static stn_status usage(stn_app *app, const generate_args *args, stn_rate *rate,
     if (args->output) {
         status = stn_inputs_guard(app, args->common.operands.items[0], args->output, err);
     }
+    if (status == STN_OK && args->output && args->script) {
+        status = stn_inputs_guard(app, args->script, args->output, err);
+    }
     if (status == STN_OK && args->output && args->prompt) {
         status = stn_inputs_guard(app, args->prompt, args->output, err);
     }
@@ -380,6 +385,9 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     if (status == STN_OK) {
         status = stn_model_load(&work.model, model, work.catalog, err);
     }
+    if (status == STN_OK && args->script) {
+        status = stn_script_load(&work.script, args->script, err);
+    }
     if (status == STN_OK) {
         status = load_prompt(&work, err);
     }
@@ -394,6 +402,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     }
     stn_repair_stats_fini(&work.repair);
     stn_traces_fini(&work.prompt);
+    stn_script_free(work.script);
     stn_model_free(work.model);
     stn_catalog_free(work.catalog);
     return status;
@@ -410,12 +419,16 @@ static const stn_option options[] = {
     {"to", 0, STN_OPTION_TEXT, offsetof(generate_args, to), "FORMAT",
      "format to write, instead of taking it from the ending of OUT", false},
     {"workload", 'w', STN_OPTION_TEXT, offsetof(generate_args, workload), "NAME",
-     "diffusion: workload to generate, one of those the model was trained with", false},
+     "diffusion: workload to generate, one of those the model was trained with, or a mixture: "
+     "fio:0.7+redis:0.3",
+     false},
     {"guidance", 0, STN_OPTION_COUNT, offsetof(generate_args, label_percent), "PERCENT",
      "diffusion: how strongly the workload counts (default 100)", false},
     {"rate", 0, STN_OPTION_TEXT, offsetof(generate_args, rate), "RATE",
      "events a second: a multiple of the learned rate like 2x or 0.5x, or a number like 20k",
      false},
+    {"script", 0, STN_OPTION_TEXT, offsetof(generate_args, script), "PLAN",
+     "change workload, rate and guidance over time as this CSV file says", false},
     {"prompt", 'p', STN_OPTION_TEXT, offsetof(generate_args, prompt), "TRACE",
      "continue this trace: begin where it ends, in its time, with its threads and its past", false},
     {"with-prompt", 0, STN_OPTION_FLAG, offsetof(generate_args, with_prompt), NULL,
@@ -443,7 +456,10 @@ const stn_command stn_cmd_kernel_generate = {
         "looks back on are as it left them. Events of types that the model has not met in training "
         "are passed over. COUNT, TIME and the figures are of what is generated.\n\n"
         "With --rate waiting is scaled, and service where that does not do, until the trace has "
-        "that many events a second; timers come when they are due.",
+        "that many events a second; timers come when they are due.\n\n"
+        "The plan of --script has a row for each phase, below a header: seconds,workload,rate,"
+        "guidance. Seconds is when the phase begins, counted from the begin of what is generated; "
+        "an empty cell means as before. Markov models take seconds and rate only.",
     .operands = "MODEL",
     .operand_min = 1,
     .operand_max = 1,

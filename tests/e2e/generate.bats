@@ -1,4 +1,4 @@
-# How the generated trace is asked for: prompts, rates.
+# How the generated trace is asked for: prompts, rates, plans over time.
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
@@ -87,4 +87,48 @@ refuses() {
     for rate in 0x -1x x fast 2xx 0 ''; do
         refuses 2 "is no rate; expected a multiple" m.stn "--rate=$rate"
     done
+}
+
+# per_second FILE: events in each second of a CSV trace that begins at 1 s.
+per_second() {
+    awk -F, 'NR > 1 {c[int($1 / 1e9)]++} END {for (i = 1; i in c; i++) print c[i]}' "$1"
+}
+
+@test "generate: a plan changes the rate along the trace" {
+    printf 'seconds,rate\n0,20k\n1,60k\n2,10k\n' >rates.csv
+    standin kernel generate --quiet m.stn --script rates.csv --duration 3s -o r.csv
+    standin kernel check --quiet r.csv
+    per_second r.csv | paste - <(printf '20000\n60000\n10000\n') |
+        awk '{e = $1 / $2 - 1; n++; if (e > 0.1 || e < -0.1) exit 1} END {exit n != 3}'
+}
+
+@test "generate: a plan changes the workload of a network, also to mixtures" {
+    printf 'seconds,workload,rate,guidance\n0,mail,,\n0.02,web:0.3+mail:0.7,50k,150\n0.04,web,,\n' >mix.csv
+    standin kernel generate --quiet d.stn --script mix.csv -n 4k --seed 3 -o a.csv
+    standin kernel generate --quiet d.stn --script mix.csv -n 4k --seed 3 -o b.csv
+    cmp a.csv b.csv
+    standin kernel check --quiet a.csv
+    standin kernel generate --quiet d.stn --workload web+mail:2 -n 1k -o c.csv
+    standin kernel check --quiet c.csv
+}
+
+@test "generate: plans that make no sense are refused with their line" {
+    plan() { printf "seconds,workload,rate\n$1" >bad.csv; }
+    plan '0,mail,1x\n0.5,ftp,1x\n'
+    refuses 1 "bad.csv: line 3: the model knows no workload 'ftp'; it knows 'mail', 'web'" d.stn --script bad.csv
+    refuses 1 "bad.csv: line 2: a markov model knows no workloads" m.stn --script bad.csv
+    plan '0,mail:x,1x\n'
+    refuses 1 'bad.csv: line 2: "mail:x" is no mixture' d.stn --script bad.csv
+    printf 'seconds,rate\n-1,1x\n' >bad.csv
+    refuses 1 'bad.csv: line 2: seconds is "-1"' m.stn --script bad.csv
+    plan '1,,1x\n0,,2x\n'
+    refuses 1 'bad.csv: line 3: the phase does not begin later' m.stn --script bad.csv
+    plan '0,,2y\n'
+    refuses 1 'bad.csv: line 2: "2y" is no rate' m.stn --script bad.csv
+    plan '0,1x\n'
+    refuses 1 'bad.csv: line 2: not as many cells' m.stn --script bad.csv
+    printf 'time,rate\n0,1x\n' >bad.csv
+    refuses 1 'bad.csv: line 1: the first line names the columns' m.stn --script bad.csv
+    refuses 1 "nothing.csv" m.stn --script nothing.csv
+    refuses 1 "a markov model knows no workloads" m.stn --workload mail
 }

@@ -266,7 +266,8 @@ static stn_status lose_piece(trainer *t, const stn_diff_stream *stream, size_t f
     stn_past past;
     size_t window = t->d->net.shape.window;
     losses before = {0}; /* what is only there to fill the window */
-    stn_status status = stn_past_init(&past, t->d, NULL, stream->label, 1, err);
+    const stn_steer steer = {.count = 1, .label = {stream->label}, .share = {1}, .weight = 1};
+    stn_status status = stn_past_init(&past, t->d, NULL, &steer, 1, false, err);
     for (size_t i = first > window ? first - window : 0;
          i < first + cases && i < stream->count && status == STN_OK; i++) {
         lose(t, &past, stream, i, i < first ? &before : sum);

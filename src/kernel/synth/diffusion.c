@@ -7,15 +7,32 @@
 
 #include "core/base/alloc.h"
 #include "kernel/synth/pace.h"
+#include "kernel/synth/script.h"
 
-#define WORTH_MAX 0.15 /* nats revealed after which the network is looked at again */
-#define LEAST_P   1e-9
+#define WORTH_MAX   0.15 /* nats revealed after which the network is looked at again */
+#define LEAST_P     1e-9
+#define LEAST_MIXED 1e-30F
 
 enum {
     MARKOV_FROM = 2, /* from this attempt on the Markov tables propose */
     DRAWS = 8,       /* of a time that is not over */
     SHORT_ORDER = 1,
 };
+
+static void softmax(const float *logits, uint32_t count, float *p) {
+    float high = -INFINITY;
+    float sum = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        high = logits[i] > high ? logits[i] : high;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        p[i] = expf(logits[i] - high);
+        sum += p[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        p[i] /= sum;
+    }
+}
 
 /* ---- pasts --------------------------------------------------------------- */
 
@@ -26,41 +43,73 @@ static void block_begin(stn_past *past) {
 }
 
 stn_status stn_past_init(stn_past *past, const stn_diffusion *d, const stn_past *first,
-                         uint32_t label, double weight, stn_err *err) {
-    *past = (stn_past){.d = d, .label = label, .weight = (float)weight};
-    past->two = weight != 1 && label < d->net.shape.labels;
-    uint32_t widest = 0;
+                         const stn_steer *steer, uint32_t mixed, bool free, stn_err *err) {
+    *past = (stn_past){.d = d, .steer = *steer, .mixed = mixed, .free = free};
     for (uint32_t c = stn_channels_type(&d->channels); c < d->channels.count; c++) {
-        widest = d->channels.classes[c] > widest ? d->channels.classes[c] : widest;
+        uint32_t classes = d->channels.classes[c];
+        past->widest = classes > past->widest ? classes : past->widest;
     }
-    past->logits = stn_malloc(widest * sizeof *past->logits);
-    if (!past->logits) {
+    past->logits = stn_malloc(past->widest * sizeof *past->logits);
+    past->chance = stn_calloc((size_t)past->widest * (mixed + 1), sizeof *past->chance);
+    if (!past->logits || !past->chance) {
         return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
     }
     block_begin(past);
     return first ? stn_denoise_new_beside(&past->denoise, first->denoise, d->context, err)
-                 : stn_denoise_new_streams(&past->denoise, &d->net, d->context, past->two ? 2 : 1,
-                                           err);
+                 : stn_denoise_new_streams(&past->denoise, &d->net, d->context,
+                                           mixed + (free ? 1 : 0), err);
 }
 
 void stn_past_fini(stn_past *past) {
     stn_denoise_free(past->denoise);
     stn_free(past->logits);
+    stn_free(past->chance);
     *past = (stn_past){0};
 }
 
-/* Look, or commit, with and without the label. */
+void stn_past_steer(stn_past *past, const stn_steer *steer) {
+    past->steer = *steer;
+    past->looked = false;
+}
+
+/* Look, or commit, with each label and without. */
 static void hand_over(stn_past *past, bool commit) {
     const uint16_t *value[STN_CHANNEL_COUNT];
     for (uint32_t c = 0; c < past->d->channels.count; c++) {
         value[c] = past->value[c];
     }
-    const stn_denoise_hand hands[2] = {{value, past->masked, past->label},
-                                       {value, past->masked, past->d->net.shape.labels}};
+    stn_denoise_hand hands[STN_MIX_MAX + 1];
+    for (uint32_t i = 0; i < past->mixed; i++) {
+        uint32_t label = past->steer.label[i < past->steer.count ? i : 0];
+        hands[i] = (stn_denoise_hand){value, past->masked, label};
+    }
+    hands[past->mixed] = (stn_denoise_hand){value, past->masked, past->d->net.shape.labels};
     if (commit) {
         stn_denoise_commit_streams(past->denoise, hands);
     } else {
         stn_denoise_look_streams(past->denoise, hands);
+    }
+}
+
+/* Logits of the mixture: the sum of what each label says, by its share; of the time, by how much
+ * of the chance of the type that came was its. */
+static void mix(stn_past *past, uint32_t c, const uint16_t *given, uint32_t count) {
+    const stn_steer *steer = &past->steer;
+    uint32_t type = stn_channels_type(&past->d->channels);
+    float *sum = past->chance + (size_t)past->mixed * past->widest;
+    memset(sum, 0, count * sizeof *sum);
+    for (uint32_t i = 0; i < steer->count; i++) {
+        float *chance = past->chance + (size_t)i * past->widest;
+        float share = c == type ? steer->share[i] : steer->share[i] * chance[given[type]];
+        const float *logits = stn_denoise_logits_stream(past->denoise, i, past->at, c, given);
+        float *p = c == type ? chance : past->logits;
+        softmax(logits, count, p);
+        for (uint32_t k = 0; k < count; k++) {
+            sum[k] += share * p[k];
+        }
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        past->logits[k] = logf(sum[k] > LEAST_MIXED ? sum[k] : LEAST_MIXED);
     }
 }
 
@@ -70,14 +119,19 @@ const float *stn_past_logits(stn_past *past, uint32_t c, const uint16_t *given) 
         past->looked = true;
         past->worth = 0;
     }
-    const float *with = stn_denoise_logits_stream(past->denoise, 0, past->at, c, given);
     uint32_t count = past->d->channels.classes[c];
-    memcpy(past->logits, with, count * sizeof *with);
-    if (past->two) {
+    if (past->steer.count > 1) {
+        mix(past, c, given, count);
+    } else {
+        const float *with = stn_denoise_logits_stream(past->denoise, 0, past->at, c, given);
+        memcpy(past->logits, with, count * sizeof *with);
+    }
+    if (past->free && past->steer.weight != 1) {
         /* classifier-free guidance (Ho, Salimans, arXiv:2207.12598): free + w (with - free) */
-        const float *other = stn_denoise_logits_stream(past->denoise, 1, past->at, c, given);
+        const float *other =
+            stn_denoise_logits_stream(past->denoise, past->mixed, past->at, c, given);
         for (uint32_t i = 0; i < count; i++) {
-            past->logits[i] = other[i] + past->weight * (past->logits[i] - other[i]);
+            past->logits[i] = other[i] + past->steer.weight * (past->logits[i] - other[i]);
         }
     }
     return past->logits;
@@ -115,7 +169,7 @@ typedef struct diffusion_run {
     const stn_diffusion *d;
     uint32_t types;
     uint16_t cpu_count;
-    uint32_t label;
+    stn_steer steer;
     cpu_run *cpus;     /* [cpu_count] */
     uint32_t *support; /* [pool node_slots] 1 + set of the node; 0: not made yet */
     uint64_t *sets;    /* [set_count][words] types that training met at the node */
@@ -144,23 +198,36 @@ static void run_end(void *run) {
     stn_free(r);
 }
 
-static stn_status label_find(const stn_diffusion *d, const char *name, uint32_t *label,
-                             stn_err *err) {
-    *label = d->label_count == 1 ? 0 : d->net.shape.labels;
-    for (uint32_t i = 0; name && i < d->label_count; i++) {
-        if (strcmp(d->labels[i], name) == 0) {
-            *label = i;
-            return STN_OK;
-        }
-    }
-    return name ? stn_err_set(err, STN_ENOTFOUND,
-                              "the model knows no workload '%s'; its first is '%s'", name,
-                              d->labels[0])
-                : STN_OK;
+/* What the labels that will be asked for need: how many at a time, and one stream without. */
+typedef struct streams {
+    stn_steer steer; /* to begin with */
+    uint32_t mixed;
+    bool free;
+} streams;
+
+static stn_status streams_add(streams *out, const stn_diffusion *d, const char *workload,
+                              double weight, stn_err *err) {
+    stn_status status =
+        stn_steer_read(&out->steer, d->labels, d->label_count, workload, weight, err);
+    out->mixed = out->steer.count > out->mixed ? out->steer.count : out->mixed;
+    out->free = out->free || out->steer.weight != 1;
+    return status;
 }
 
-static stn_status run_arrays(diffusion_run *r, const stn_generate_options *options, uint32_t label,
-                             stn_err *err) {
+static stn_status streams_of(streams *out, const stn_diffusion *d,
+                             const stn_generate_options *options, stn_err *err) {
+    stn_status status = STN_OK;
+    for (size_t i = 0; options->script && i < options->script->count && status == STN_OK; i++) {
+        const stn_phase *phase = &options->script->phases[i];
+        status = streams_add(out, d, phase->workload, phase->weight, err);
+        if (status != STN_OK) {
+            return stn_err_prepend(err, status, "%s: line %u", options->script->name, phase->line);
+        }
+    }
+    return streams_add(out, d, options->workload, options->label_weight, err);
+}
+
+static stn_status run_arrays(diffusion_run *r, const streams *streams, stn_err *err) {
     const stn_diffusion *d = r->d;
     r->cpus = stn_calloc(r->cpu_count, sizeof *r->cpus);
     r->support = stn_calloc(d->markov.pool.node_slots, sizeof *r->support);
@@ -169,12 +236,12 @@ static stn_status run_arrays(diffusion_run *r, const stn_generate_options *optio
     if (!r->cpus || !r->support || !r->weight || !r->step) {
         return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
     }
-    double weight = options->label_weight > 0 ? options->label_weight : 1;
     stn_status status = STN_OK;
     for (uint16_t cpu = 0; cpu < r->cpu_count && status == STN_OK; cpu++) {
         const stn_past *first = cpu > 0 ? &r->cpus[0].past : NULL;
         r->cpus[cpu].p = stn_calloc(r->types + 1, sizeof(float));
-        status = r->cpus[cpu].p ? stn_past_init(&r->cpus[cpu].past, d, first, label, weight, err)
+        status = r->cpus[cpu].p ? stn_past_init(&r->cpus[cpu].past, d, first, &streams->steer,
+                                                streams->mixed, streams->free, err)
                                 : stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
     }
     return status;
@@ -182,8 +249,8 @@ static stn_status run_arrays(diffusion_run *r, const stn_generate_options *optio
 
 static stn_status run_begin(const stn_model *model, const stn_generate_options *options, void **run,
                             stn_err *err) {
-    uint32_t label;
-    stn_status status = label_find(model->state, options->workload, &label, err);
+    streams streams = {.mixed = 1};
+    stn_status status = streams_of(&streams, model->state, options, err);
     if (status != STN_OK) {
         return status;
     }
@@ -192,17 +259,27 @@ static stn_status run_begin(const stn_model *model, const stn_generate_options *
         return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
     }
     r->d = model->state;
-    r->label = label;
     r->types = model->vocab.type_count;
     r->words = (r->types + 64) / 64;
     r->cpu_count = model->attr.cpu_count;
-    status = run_arrays(r, options, label, err);
+    r->steer = streams.steer;
+    status = run_arrays(r, &streams, err);
     if (status != STN_OK) {
         run_end(r);
         return status;
     }
     *run = r;
     return STN_OK;
+}
+
+static stn_status steer(void *run, const char *workload, double weight, stn_err *err) {
+    diffusion_run *r = run;
+    stn_status status =
+        stn_steer_read(&r->steer, r->d->labels, r->d->label_count, workload, weight, err);
+    for (uint16_t cpu = 0; cpu < r->cpu_count && status == STN_OK; cpu++) {
+        stn_past_steer(&r->cpus[cpu].past, &r->steer);
+    }
+    return status;
 }
 
 /* ---- support --------------------------------------------------------------- */
@@ -242,21 +319,6 @@ static bool has(const uint64_t *set, uint32_t at) {
 }
 
 /* ---- drawing --------------------------------------------------------------- */
-
-static void softmax(const float *logits, uint32_t count, float *p) {
-    float high = -INFINITY;
-    float sum = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        high = logits[i] > high ? logits[i] : high;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        p[i] = expf(logits[i] - high);
-        sum += p[i];
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        p[i] /= sum;
-    }
-}
 
 /* Index drawn by weight, the last of some weight if rounding runs past the end. */
 static uint32_t draw(const float *weight, uint32_t count, float total, stn_rng *rng) {
@@ -393,7 +455,13 @@ static bool next(const stn_model *model, void *run, stn_world *world, const stn_
 
 static double rate(const stn_model *model, const void *run) {
     const diffusion_run *r = run;
-    return r->label < r->d->label_count ? r->d->rates[r->label] : model->rate;
+    double rate = 0;
+    for (uint32_t i = 0; i < r->steer.count; i++) {
+        uint32_t label = r->steer.label[i];
+        bool one = label < r->d->label_count;
+        rate += (double)r->steer.share[i] * (one ? r->d->rates[label] : model->rate);
+    }
+    return rate;
 }
 
 const stn_generator_kind stn_diffusion_kind = {.name = "diffusion",
@@ -407,4 +475,5 @@ const stn_generator_kind stn_diffusion_kind = {.name = "diffusion",
                                                .end = run_end,
                                                .see = see,
                                                .rate = rate,
+                                               .steer = steer,
                                                .next = next};

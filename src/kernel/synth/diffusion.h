@@ -14,6 +14,7 @@
 #include "kernel/synth/channels.h"
 #include "kernel/synth/denoise.h"
 #include "kernel/synth/markov.h"
+#include "kernel/synth/steer.h"
 
 enum {
     STN_DIFFUSION_BLOCK = 4,
@@ -38,22 +39,28 @@ typedef struct stn_diffusion {
 typedef struct stn_past {
     const stn_diffusion *d;
     stn_denoise *denoise;
-    bool two;     /**< a stream without the label beside the one with it */
-    float weight; /**< of the label against no label */
-    uint32_t label;
-    uint32_t at;  /**< cases of the block that are known */
-    bool looked;  /**< what the last look said still holds */
-    double worth; /**< nats revealed since that look */
+    uint32_t mixed;  /**< streams with a label */
+    bool free;       /**< one more stream without */
+    stn_steer steer; /**< of at most so many labels */
+    uint32_t at;     /**< cases of the block that are known */
+    bool looked;     /**< what the last look said still holds */
+    double worth;    /**< nats revealed since that look */
     uint16_t value[STN_CHANNEL_COUNT][STN_DIFFUSION_BLOCK];
     bool masked[STN_DIFFUSION_BLOCK];
-    float *logits; /**< [widest channel] mixed of both streams */
+    float *logits; /**< [widest channel] mixed of all streams */
+    float *chance; /**< [mixed + 1][widest channel] of the types by each label; their sum */
+    uint32_t widest;
 } stn_past;
 
 /** Begin with an empty past. @param first  a past of the same run, whose weights are shared, and
- *  which outlives this one; NULL: none  @param label  net.shape.labels: none
+ *  which outlives this one; NULL: none
+ *  @param mixed  most labels that will be mixed  @param free  labels will be weighed
  *  @return STN_OK, STN_ENOMEM; stn_past_fini() in any case */
 stn_status stn_past_init(stn_past *past, const stn_diffusion *d, const stn_past *first,
-                         uint32_t label, double weight, stn_err *err) STN_MUST_USE;
+                         const stn_steer *steer, uint32_t mixed, bool free,
+                         stn_err *err) STN_MUST_USE;
+/** From now on like other workloads. */
+void stn_past_steer(stn_past *past, const stn_steer *steer);
 void stn_past_fini(stn_past *past);
 /** Logits of channel @p c of the case at hand, given those before it; lent until the next call. */
 const float *stn_past_logits(stn_past *past, uint32_t c, const uint16_t *given);

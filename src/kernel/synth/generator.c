@@ -369,6 +369,59 @@ static size_t refused_size(const stn_generator *generator) {
     return (size_t)generator->model->attr.cpu_count * generator->words * sizeof(uint64_t);
 }
 
+/* How long the rate that it begins with is to last, in seconds; 0: not known. */
+static double span_of(const stn_generator *generator, const stn_generate_options *options) {
+    double target = generator->pace.target;
+    if (options->script) {
+        return (double)options->script->phases[0].begin_ns * 1e-9;
+    }
+    return options->duration_ns > 0 ? (double)options->duration_ns * 1e-9
+           : target > 0             ? (double)options->count / target
+                                    : 0;
+}
+
+/* Can the kind be told which workload it is to be like? */
+static stn_status check_workloads(const stn_model *model, const stn_generate_options *options,
+                                  stn_err *err) {
+    static const char none[] = "a %s model knows no workloads; train one with --kind diffusion";
+    if (model->kind->steer) {
+        return STN_OK;
+    }
+    if (options->workload) {
+        return stn_err_set(err, STN_ERANGE, none, model->kind->name);
+    }
+    for (size_t i = 0; options->script && i < options->script->count; i++) {
+        const stn_phase *phase = &options->script->phases[i];
+        if (phase->workload || phase->weight > 0) {
+            stn_status status = stn_err_set(err, STN_ERANGE, none, model->kind->name);
+            return stn_err_prepend(err, status, "%s: line %u", options->script->name, phase->line);
+        }
+    }
+    return STN_OK;
+}
+
+/* Begin the phases whose time has come. */
+static stn_status turn(stn_generator *generator, stn_err *err) {
+    const stn_script *script = generator->script;
+    uint64_t past_ns = generator->world.now_ns - generator->start_ns;
+    stn_status status = STN_OK;
+    while (generator->phase < script->count &&
+           script->phases[generator->phase].begin_ns <= past_ns && status == STN_OK) {
+        const stn_phase *phase = &script->phases[generator->phase++];
+        generator->workload = phase->workload ? phase->workload : generator->workload;
+        generator->label_weight = phase->weight > 0 ? phase->weight : generator->label_weight;
+        generator->rate = phase->has_rate ? phase->rate : generator->rate;
+        if (phase->workload || phase->weight > 0) {
+            status = generator->model->kind->steer(generator->run, generator->workload,
+                                                   generator->label_weight, err);
+        }
+        bool last = generator->phase == script->count;
+        uint64_t end_ns = last ? generator->length_ns : phase[1].begin_ns;
+        stn_generator_hurry(generator, end_ns > past_ns ? (double)(end_ns - past_ns) * 1e-9 : 0);
+    }
+    return status;
+}
+
 /* The world that the trace begins with: after the prompt, or one of training. */
 static stn_status populate(stn_generator *generator, const stn_trace *prompt, stn_err *err) {
     if (prompt) {
@@ -417,7 +470,8 @@ static stn_status begin(stn_generator *generator, const stn_generate_options *op
     if (status != STN_OK) {
         return stn_err_set(err, status, "out of memory for a generator");
     }
-    if (model->kind->begin) {
+    status = check_workloads(model, options, err);
+    if (status == STN_OK && model->kind->begin) {
         status = model->kind->begin(model, options, &generator->run, err);
     }
     if (status == STN_OK) {
@@ -428,11 +482,9 @@ static stn_status begin(stn_generator *generator, const stn_generate_options *op
         status = populate(generator, options->prompt, err);
     }
     if (status == STN_OK) {
-        stn_generator_hurry(generator, options->rate);
-        generator->pace.span_s = options->duration_ns > 0 ? (double)options->duration_ns * 1e-9
-                                 : generator->pace.target > 0
-                                     ? (double)options->count / generator->pace.target
-                                     : 0;
+        generator->start_ns = generator->world.now_ns;
+        stn_generator_hurry(generator, 0);
+        generator->pace.span_s = span_of(generator, options);
         status = set_going(generator, err);
     }
     return status;
@@ -443,10 +495,12 @@ static double learned_rate(const stn_generator *generator) {
     return model->kind->rate ? model->kind->rate(model, generator->run) : model->rate;
 }
 
-void stn_generator_hurry(stn_generator *generator, stn_rate rate) {
+void stn_generator_hurry(stn_generator *generator, double span_s) {
+    stn_rate rate = generator->rate;
     double learned = learned_rate(generator);
     double target = rate.times ? rate.value * learned : rate.value;
     stn_pace_set(&generator->pace, target, learned, generator->world.now_ns);
+    generator->pace.span_s = span_s;
     generator->world.haste = target > 0 && learned > 0 ? target / learned : 1;
 }
 
@@ -467,6 +521,11 @@ stn_status stn_generator_new(stn_generator **out, const stn_model *model,
     generator->catalog = catalog;
     generator->unguided = options->unguided;
     generator->begin_ns = options->begin_ns;
+    generator->script = options->script;
+    generator->workload = options->workload;
+    generator->label_weight = options->label_weight;
+    generator->rate = options->rate;
+    generator->length_ns = options->duration_ns;
     stn_rng_init(&generator->rng, options->seed);
     stn_status status = begin(generator, options, err);
     if (status != STN_OK) {
@@ -603,6 +662,12 @@ stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_er
     stn_status status = STN_OK;
     if (generator->stats.events % STN_WEIGH_EVERY == 0) {
         stn_generator_weigh(generator);
+    }
+    if (generator->script) {
+        status = turn(generator, err);
+        if (status != STN_OK) {
+            return status;
+        }
     }
     if (!generator->wound) {
         wind_all(generator);

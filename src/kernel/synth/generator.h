@@ -6,6 +6,7 @@
 
 #include "kernel/synth/model.h"
 #include "kernel/synth/pace.h"
+#include "kernel/synth/script.h"
 
 enum { STN_WEIGH_EVERY = 128 /**< events after which the shares are looked at anew */ };
 
@@ -42,6 +43,13 @@ struct stn_generator {
     float *weights;       /**< [type_count] of stn_ask */
     void *run;            /**< the kind's own */
     stn_pace pace;
+    const stn_script *script; /**< borrowed; NULL: none */
+    size_t phase;             /**< of it that comes next */
+    const char *workload;     /**< of now; NULL: none in particular */
+    double label_weight;
+    stn_rate rate;
+    uint64_t start_ns;  /**< where the generated part begins */
+    uint64_t length_ns; /**< of it; 0: not known */
     uint64_t begin_ns;
     uint64_t seen; /**< real events that happened */
     bool wound;    /**< the clocks are */
@@ -51,8 +59,8 @@ struct stn_generator {
 /** Weigh the types by what came of late, which then counts less. */
 void stn_generator_weigh(stn_generator *generator);
 
-/** From now on at this rate. */
-void stn_generator_hurry(stn_generator *generator, stn_rate rate);
+/** From now on at the generator's rate. @param span_s  for so long; 0: not known */
+void stn_generator_hurry(stn_generator *generator, double span_s);
 
 /* ---- real events (prompt.c) -------------------------------------------------------- */
 

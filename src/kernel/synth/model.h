@@ -50,6 +50,9 @@ typedef struct stn_generator_kind {
     /** Something happened by which @p cpu hangs on another moment, and nothing will be asked
      *  about it yet; may be NULL. */
     void (*see)(void *run, const stn_world *world, uint16_t cpu);
+    /** From now on like @p workload, see steer.h; NULL: the kind has no workloads.
+     *  @return STN_OK; STN_ENOTFOUND, STN_ERANGE */
+    stn_status (*steer)(void *run, const char *workload, double weight, stn_err *err);
     /** Events a second of the training traces that the trace is to be like; NULL: of all. */
     double (*rate)(const stn_model *model, const void *run);
     /** What comes next on one CPU, and when. Asked after each event of the CPU, and when

@@ -29,7 +29,7 @@ static void set_speeds(stn_pace *pace) {
 }
 
 void stn_pace_set(stn_pace *pace, double target, double learned, uint64_t now_ns) {
-    double before = pace->target > 0 ? pace->target : learned;
+    double before = pace->target > 0 ? pace->factor : 1;
     if (target <= 0) {
         *pace = (stn_pace){0};
         return;
@@ -38,8 +38,8 @@ void stn_pace_set(stn_pace *pace, double target, double learned, uint64_t now_ns
     pace->begin_ns = pace->mark_ns = now_ns;
     pace->events = pace->window = 0;
     pace->span_s = pace->recent_s = pace->recent_events = pace->fast = 0;
-    double ratio = before > 0 ? log(target / before) : 0;
-    pace->push = clamp(pace->push + ratio, log(STN_PACE_MOST));
+    pace->factor = learned > 0 ? target / learned : 1;
+    pace->push = clamp(pace->push + log(pace->factor / before), log(STN_PACE_MOST));
     set_speeds(pace);
 }
 

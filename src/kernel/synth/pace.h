@@ -23,6 +23,7 @@
 typedef struct stn_pace {
     double target;                  /**< events a second; 0: as the model has it */
     double span_s;                  /**< how long that is to last; 0: not known */
+    double factor;                  /**< target by the learned rate */
     double push;                    /**< log of the speed of waiting in the long run */
     double fast;                    /**< log of what is added for now to the speed of everything */
     double recent_s, recent_events; /**< time gone of late and events in it, fading */
