@@ -127,12 +127,15 @@ typedef struct stn_generate_options {
     uint64_t duration_ns; /**< … or how long the trace is to be, for the rate to come out right by
                                its end; 0: not known */
     bool unguided;        /**< do not let the rules mask: to measure what guidance is worth */
+    const stn_rules *preferred; /**< rules that it rather keeps, borrowed; NULL: none */
+    double preference;          /**< chance that a proposal against them is turned away; 0: 0.9 */
 } stn_generate_options;
 
 typedef struct stn_generate_stats {
     uint64_t events;
     uint64_t rejected;   /**< proposals the rules refused */
     uint64_t violations; /**< violations in what was handed out */
+    uint64_t against;    /**< events handed out that break preferred rules */
     double learned_rate; /**< events a second of the training traces it is to be like */
     double wait_speed;   /**< waiting of idle CPUs runs so much faster than learned, */
     double work_speed;   /**< … and everything else but timers so much */

@@ -15,7 +15,7 @@
 #include "app/progress.h"
 #include "app/value.h"
 
-enum { BATCH = 1024 };
+enum { BATCH = 1024, STRENGTH_MOST = 95 /* beyond it dead ends break more than is kept */ };
 #define BEGIN_NS UINT64_C(1000000000)
 /* Events of the unguided sample that is measured beside a guided trace. */
 #define UNGUIDED_SAMPLE UINT64_C(100000)
@@ -24,7 +24,8 @@ typedef struct generate_args {
     stn_common common;
     uint64_t count, duration_ns;
     const char *output, *to, *workload, *prompt, *rate, *script;
-    uint64_t label_percent;
+    stn_texts prefer;
+    uint64_t label_percent, strength;
     bool unguided, no_repair, with_prompt;
 } generate_args;
 
@@ -34,6 +35,7 @@ typedef struct generate_work {
     stn_catalog *catalog;
     stn_model *model;
     stn_traces prompt; /* one, or none */
+    stn_rules *preferred;
     stn_progress progress;
     stn_trace_meta meta;
     uint64_t begin_ns; /* wall clock */
@@ -99,7 +101,9 @@ static stn_generate_options options_of(const generate_work *work) {
                                   .duration_ns = args->duration_ns,
                                   .workload = args->workload,
                                   .label_weight = (double)args->label_percent / 100,
-                                  .unguided = args->unguided};
+                                  .unguided = args->unguided,
+                                  .preferred = work->preferred,
+                                  .preference = (double)args->strength / 100};
 }
 
 static stn_status generate(generate_work *work, batch_sink sink, void *user, stn_err *err) {
@@ -291,16 +295,17 @@ static stn_status report(generate_work *work, stn_err *err) {
         json_t *guided = args->unguided ? json_null() : json_integer((json_int_t)work->violations);
         return stn_emit_json(
             to,
-            json_pack(
-                "{s:I, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:I, s:I, s:o, s:I, s:I, s:I}",
-                "prompt_events", (json_int_t)stn_traces_events(&work->prompt), "trace_events_per_s",
-                trace_rate(work), "learned_events_per_s", work->stats.learned_rate, "wait_speed",
-                work->stats.wait_speed, "work_speed", work->stats.work_speed, "events",
-                (json_int_t)work->events, "seconds", seconds, "events_per_s", rate_of(work),
-                "violations_unguided", (json_int_t)work->unguided, "unguided_sample_events",
-                (json_int_t)work->sample, "violations_guided", guided, "violations_after_repair",
-                (json_int_t)work->violations_after, "events_edited",
-                (json_int_t)edits_of(&work->repair), "seed", (json_int_t)args->common.seed),
+            json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:I, s:f, s:f, s:I, s:I, s:o, s:I, s:I, s:I}",
+                      "against_preferred", (json_int_t)work->stats.against, "prompt_events",
+                      (json_int_t)stn_traces_events(&work->prompt), "trace_events_per_s",
+                      trace_rate(work), "learned_events_per_s", work->stats.learned_rate,
+                      "wait_speed", work->stats.wait_speed, "work_speed", work->stats.work_speed,
+                      "events", (json_int_t)work->events, "seconds", seconds, "events_per_s",
+                      rate_of(work), "violations_unguided", (json_int_t)work->unguided,
+                      "unguided_sample_events", (json_int_t)work->sample, "violations_guided",
+                      guided, "violations_after_repair", (json_int_t)work->violations_after,
+                      "events_edited", (json_int_t)edits_of(&work->repair), "seed",
+                      (json_int_t)args->common.seed),
             err);
     }
     if (args->common.quiet) {
@@ -317,6 +322,10 @@ static stn_status report(generate_work *work, stn_err *err) {
     fputc('\n', to);
     if (args->rate) {
         print_rate(work, to);
+    }
+    if (args->prefer.count > 0) {
+        fprintf(to, "preferred   %s events are against the rules that are preferred\n",
+                stn_value_grouped(work->stats.against, a));
     }
     fprintf(to, "violations  %s in %s events without guidance",
             stn_value_grouped(work->unguided, a), stn_value_grouped(work->sample, b));
@@ -356,6 +365,13 @@ static stn_status usage(stn_app *app, const generate_args *args, stn_rate *rate,
     if (!args->count == !args->duration_ns) {
         return stn_app_usage(app, err, "needs either -n COUNT or --duration TIME");
     }
+    if (args->strength > 0 && args->prefer.count == 0) {
+        return stn_app_usage(app, err, "--strength: there is no --prefer");
+    }
+    if (args->strength > STRENGTH_MOST) {
+        return stn_app_usage(app, err, "--strength: %" PRIu64 " is more than %d", args->strength,
+                             STRENGTH_MOST);
+    }
     if (args->with_prompt && !args->prompt) {
         return stn_app_usage(app, err, "--with-prompt: there is no --prompt");
     }
@@ -388,6 +404,9 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     if (status == STN_OK && args->script) {
         status = stn_script_load(&work.script, args->script, err);
     }
+    if (status == STN_OK && args->prefer.count > 0) {
+        status = stn_inputs_rules(&work.preferred, &args->prefer, NULL, work.catalog, err);
+    }
     if (status == STN_OK) {
         status = load_prompt(&work, err);
     }
@@ -403,6 +422,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     stn_repair_stats_fini(&work.repair);
     stn_traces_fini(&work.prompt);
     stn_script_free(work.script);
+    stn_rules_free(work.preferred);
     stn_model_free(work.model);
     stn_catalog_free(work.catalog);
     return status;
@@ -433,6 +453,10 @@ static const stn_option options[] = {
      "continue this trace: begin where it ends, in its time, with its threads and its past", false},
     {"with-prompt", 0, STN_OPTION_FLAG, offsetof(generate_args, with_prompt), NULL,
      "write the events of the prompt as well, before those generated", false},
+    {"prefer", 0, STN_OPTION_TEXTS, offsetof(generate_args, prefer), "FILE",
+     "rules that the trace rather keeps, as mined ones; may be repeated", false},
+    {"strength", 0, STN_OPTION_COUNT, offsetof(generate_args, strength), "PERCENT",
+     "of the proposals against them that are turned away (default 90, at most 95)", false},
     {"unguided", 0, STN_OPTION_FLAG, offsetof(generate_args, unguided), NULL,
      "do not let the rules guide, to see what guidance is worth", false},
     {"no-repair", 0, STN_OPTION_FLAG, offsetof(generate_args, no_repair), NULL,
@@ -459,7 +483,9 @@ const stn_command stn_cmd_kernel_generate = {
         "that many events a second; timers come when they are due.\n\n"
         "The plan of --script has a row for each phase, below a header: seconds,workload,rate,"
         "guidance. Seconds is when the phase begins, counted from the begin of what is generated; "
-        "an empty cell means as before. Markov models take seconds and rate only.",
+        "an empty cell means as before. Markov models take seconds and rate only.\n\n"
+        "The rules of the model are never broken. Those of --prefer may be: a proposal against one "
+        "is turned away by chance, and taken where all else is refused.",
     .operands = "MODEL",
     .operand_min = 1,
     .operand_max = 1,
@@ -473,6 +499,8 @@ const stn_command stn_cmd_kernel_generate = {
             {"Two seconds, as text", "standin kernel generate backup.stn --duration 2s -o two.txt"},
             {"The same workload under twice the load",
              "standin kernel generate backup.stn --rate 2x -n 100k -o busy.ctf"},
+            {"A trace that rather keeps what was mined",
+             "standin kernel generate backup.stn --prefer backup.rules -n 100k -o kept.ctf"},
             {"Ten thousand more events of a recording, its own before them",
              "standin kernel generate backup.stn --prompt examples/backup.run3.txt.zst "
              "--with-prompt -n 10k -o longer.ctf"},

@@ -132,3 +132,19 @@ per_second() {
     refuses 1 "nothing.csv" m.stn --script nothing.csv
     refuses 1 "a markov model knows no workloads" m.stn --workload mail
 }
+
+@test "generate: --prefer keeps mined rules rather than not, and the hard ones always" {
+    standin kernel mine --quiet "$STN_SOURCE_DIR/examples/backup.run1.txt.zst" -o mined.rules
+    for strength in 1 90; do
+        standin kernel generate --json m.stn --prefer mined.rules --strength $strength -n 20k -o p.csv >$strength.json
+        standin kernel check --quiet p.csv
+    done
+    jq -s -e '.[0].against_preferred > 50 and .[1].against_preferred * 2 < .[0].against_preferred' 1.json 90.json
+    standin kernel generate m.stn --prefer mined.rules -n 1k >out.txt
+    grep -q '^preferred .* events are against the rules that are preferred' out.txt
+    refuses 2 "--strength: there is no --prefer" m.stn --strength 50
+    refuses 2 "--strength: 96 is more than 95" m.stn --prefer mined.rules --strength 96
+    refuses 1 "none.rules" m.stn --prefer none.rules
+    printf 'standin-rules 1\nrule x\n  what\n' >bad.rules
+    refuses 1 "bad.rules" m.stn --prefer bad.rules
+}

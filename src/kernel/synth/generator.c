@@ -81,6 +81,20 @@ static bool refused_already(refusals *said, const stn_draft *draft) {
     return false;
 }
 
+/* Do the rules agree to the event at hand? First those that are only preferred. */
+static stn_status try_event(stn_generator *generator, bool *agreed) {
+    stn_err err = {0};
+    stn_status status =
+        stn_prefer_ask(&generator->prefer, &generator->event, &generator->rng, agreed, &err);
+    if (status != STN_OK || !*agreed) {
+        return status;
+    }
+    status = stn_checker_try(generator->checker, &generator->event, NULL);
+    *agreed = status == STN_OK;
+    stn_prefer_settle(&generator->prefer, *agreed);
+    return status == STN_ECHECK ? STN_OK : status;
+}
+
 /* Fill in attributes until the rules agree. */
 static stn_status try_attributes(stn_generator *generator, bool *agreed) {
     refusals said = {.count = 0};
@@ -97,9 +111,8 @@ static stn_status try_attributes(stn_generator *generator, bool *agreed) {
             continue;
         }
         event_from(generator);
-        stn_status status = stn_checker_try(generator->checker, &generator->event, NULL);
-        if (status != STN_ECHECK) {
-            *agreed = status == STN_OK;
+        stn_status status = try_event(generator, agreed);
+        if (status != STN_OK || *agreed) {
             return status;
         }
         generator->stats.rejected++;
@@ -478,6 +491,10 @@ static stn_status begin(stn_generator *generator, const stn_generate_options *op
         status = stn_checker_new(&generator->checker, model->rules, generator->catalog, err);
     }
     if (status == STN_OK) {
+        status = stn_prefer_begin(&generator->prefer, options->preferred, options->preference,
+                                  generator->catalog, err);
+    }
+    if (status == STN_OK) {
         stn_checker_count(generator->checker, false); /* nobody asks how often rules held */
         status = populate(generator, options->prompt, err);
     }
@@ -539,6 +556,7 @@ stn_status stn_generator_new(stn_generator **out, const stn_model *model,
 void stn_generator_free(stn_generator *generator) {
     if (generator) {
         stn_checker_free(generator->checker);
+        stn_prefer_fini(&generator->prefer);
         stn_world_fini(&generator->world);
         if (generator->run) {
             generator->model->kind->end(generator->run);
@@ -558,6 +576,7 @@ void stn_generator_free(stn_generator *generator) {
 
 void stn_generator_stats(const stn_generator *generator, stn_generate_stats *stats) {
     *stats = generator->stats;
+    stats->against = generator->prefer.against;
     stats->learned_rate = learned_rate(generator);
     stats->wait_speed = stn_pace_mean(&generator->pace, true);
     stats->work_speed = stn_pace_mean(&generator->pace, false);
@@ -570,12 +589,14 @@ static stn_status try_everything(stn_generator *generator, uint16_t cpu, bool *a
     stn_status status = STN_OK;
     draft_from_clock(generator, cpu);
     *agreed = false;
+    generator->prefer.yields = true;
     for (uint32_t type = 0; type < generator->words * 64 && status == STN_OK && !*agreed; type++) {
         if (type < generator->model->vocab.type_count) {
             generator->draft.type = type;
             status = try_attributes(generator, agreed);
         }
     }
+    generator->prefer.yields = false;
     return status;
 }
 
@@ -653,7 +674,8 @@ static stn_status step_unchecked(stn_generator *generator, stn_err *err) {
     stn_status status = stn_checker_step(generator->checker, &generator->event, &violations, err);
     stn_checker_count(generator->checker, false);
     generator->stats.violations += violations;
-    return status;
+    return status == STN_OK ? stn_prefer_see(&generator->prefer, &generator->event, true, err)
+                            : status;
 }
 
 stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_err *err) {

@@ -6,6 +6,7 @@
 
 #include "kernel/synth/model.h"
 #include "kernel/synth/pace.h"
+#include "kernel/synth/prefer.h"
 #include "kernel/synth/script.h"
 
 enum { STN_WEIGH_EVERY = 128 /**< events after which the shares are looked at anew */ };
@@ -23,6 +24,7 @@ struct stn_generator {
     const stn_model *model;
     stn_catalog *catalog;
     stn_checker *checker;
+    stn_prefer prefer;
     stn_world world;
     stn_rng rng;
     stn_draft draft;

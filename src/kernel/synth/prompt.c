@@ -91,6 +91,9 @@ stn_status stn_generator_see(stn_generator *generator, const stn_event *event, b
     stn_world *world = &generator->world;
     generator->wound = false;
     stn_status status = stn_checker_step(generator->checker, event, NULL, err);
+    if (status == STN_OK) {
+        status = stn_prefer_see(&generator->prefer, event, false, err);
+    }
     if (status != STN_OK || event->type == STN_TYPE_LOST || event->cpu == STN_NO_CPU) {
         if (event->type == STN_TYPE_LOST) {
             forget_handlers(world, event->cpu);
