@@ -154,6 +154,38 @@ stn_status stn_generator_next(stn_generator *generator, stn_event *event,
 void stn_generator_stats(const stn_generator *generator, stn_generate_stats *stats);
 void stn_generator_free(stn_generator *generator);
 
+/* ---- filling in ------------------------------------------------------ */
+
+/** A stretch in which events are missing. */
+typedef struct stn_gap {
+    uint64_t begin_ns, end_ns; /**< begin <= time < end */
+    uint16_t cpu;              /**< STN_NO_CPU: all of them */
+    uint64_t lost;             /**< events that were lost; 0: not known, as many as usual */
+    bool replace;              /**< what stands in it is taken out */
+    uint64_t replaced, made;   /**< set by stn_infill() */
+} stn_gap;
+
+/** The stretches that the lost marks of @p trace stand for, in time order.
+ *  @param[out] gaps  [*count] the caller frees with stn_gaps_free()  @return STN_OK, STN_ENOMEM */
+stn_status stn_gaps_marked(const stn_trace *trace, stn_gap **gaps, size_t *count,
+                           stn_err *err) STN_MUST_USE;
+void stn_gaps_free(stn_gap *gaps);
+
+typedef struct stn_infill_options {
+    uint64_t seed;
+    const char *workload; /**< as in stn_generate_options */
+} stn_infill_options;
+
+/** Let the model make what is missing: before each gap the world is what the events before it
+ *  made it. What comes after may not join on; stn_repair() mends that.
+ *  @param in    borrowed; its names are to be made known with stn_model_meet()
+ *  @param gaps  [count] by rising begin; @c made and @c replaced are set
+ *  @param out   initialised by the caller; receives the events, without the lost marks
+ *  @return STN_OK; STN_ERANGE (a CPU that the model does not have), STN_ENOMEM, STN_EINTR */
+stn_status stn_infill(const stn_model *model, const stn_trace *in, stn_gap *gaps, size_t count,
+                      const stn_infill_options *options, stn_trace *out, stn_progress_fn progress,
+                      void *user, stn_err *err) STN_MUST_USE;
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,7 @@
 
 #include "app/commands.h"
 #include "app/emit.h"
+#include "app/gaps.h"
 #include "app/load.h"
 #include "app/outputs.h"
 #include "app/progress.h"
@@ -10,8 +11,8 @@
 
 typedef struct repair_args {
     stn_common common;
-    const char *output, *to;
-    stn_texts rules, mined;
+    const char *output, *to, *model, *workload;
+    stn_texts rules, mined, holes;
     bool fill_lost;
     uint64_t beam, lookahead;
 } repair_args;
@@ -38,20 +39,20 @@ static json_t *json_by_rule(const stn_rules *rules, const stn_repair_stats *stat
 }
 
 static stn_status print_json(FILE *to, const stn_rules *rules, const stn_repair_stats *s,
-                             double seconds, stn_err *err) {
+                             const stn_gaps *gaps, double seconds, stn_err *err) {
     return stn_emit_json(
         to,
         json_pack(
-            "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f}",
-            "events_in", (json_int_t)s->events_in, "events_out", (json_int_t)s->events_out,
-            "violations_before", (json_int_t)s->violations_before, "violations_after",
-            (json_int_t)s->violations_after, "events_edited", (json_int_t)edits_of(s),
-            "events_inserted", (json_int_t)s->inserted, "events_deleted", (json_int_t)s->deleted,
-            "events_retyped", (json_int_t)s->retyped, "events_retimed", (json_int_t)s->retimed,
-            "events_reassigned", (json_int_t)s->reassigned, "lost_events", (json_int_t)s->lost,
-            "lost_restored", (json_int_t)s->restored, "lost_missing", (json_int_t)missing_of(s),
-            "lost_uncounted_marks", (json_int_t)s->lost_uncounted, "edits_by_rule",
-            json_by_rule(rules, s), "seconds", seconds),
+            "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f}",
+            "holes", stn_gaps_json(gaps), "events_in", (json_int_t)s->events_in, "events_out",
+            (json_int_t)s->events_out, "violations_before", (json_int_t)s->violations_before,
+            "violations_after", (json_int_t)s->violations_after, "events_edited",
+            (json_int_t)edits_of(s), "events_inserted", (json_int_t)s->inserted, "events_deleted",
+            (json_int_t)s->deleted, "events_retyped", (json_int_t)s->retyped, "events_retimed",
+            (json_int_t)s->retimed, "events_reassigned", (json_int_t)s->reassigned, "lost_events",
+            (json_int_t)s->lost, "lost_restored", (json_int_t)s->restored, "lost_missing",
+            (json_int_t)missing_of(s), "lost_uncounted_marks", (json_int_t)s->lost_uncounted,
+            "edits_by_rule", json_by_rule(rules, s), "seconds", seconds),
         err);
 }
 
@@ -108,24 +109,80 @@ static stn_status mend(stn_app *app, const repair_args *args, const stn_rules *r
     return status;
 }
 
+/* A trace that is being repaired, and what comes of it. */
+typedef struct repair_work {
+    stn_app *app;
+    const repair_args *args;
+    const stn_trace *in; /* as read */
+    stn_gaps gaps;
+    stn_trace filled; /* by the model */
+    stn_trace out;
+    stn_repair_stats stats;
+} repair_work;
+
+/* Let the model make what is missing. */
+static stn_status fill(repair_work *work, stn_err *err) {
+    const repair_args *args = work->args;
+    stn_infill_options options = {.seed = args->common.seed, .workload = args->workload};
+    stn_model *model = NULL;
+    stn_progress progress;
+    stn_status status = stn_gaps_gather(&work->gaps, &args->holes,
+                                        args->fill_lost || args->holes.count == 0, work->in, err);
+    if (status == STN_OK) {
+        status = stn_model_load(&model, args->model, work->in->catalog, err);
+    }
+    if (status == STN_OK) {
+        status = stn_model_meet(model, work->in, err);
+    }
+    stn_progress_begin(&progress, work->app->notes, args->common.quiet || args->common.json,
+                       "filling", "events");
+    if (status == STN_OK) {
+        status = stn_infill(model, work->in, work->gaps.items, work->gaps.count, &options,
+                            &work->filled, stn_progress_tick, &progress, err);
+    }
+    stn_progress_end(&progress);
+    stn_model_free(model);
+    return status;
+}
+
+static stn_status report(const repair_work *work, const stn_rules *rules, double seconds,
+                         stn_err *err) {
+    const stn_app *app = work->app;
+    FILE *to = stn_is_stdout(work->args->output) ? app->notes : app->out;
+    if (work->args->common.json) {
+        return print_json(to, rules, &work->stats, &work->gaps, seconds, err);
+    }
+    if (!work->args->common.quiet) {
+        print_text(to, rules, &work->stats);
+        if (work->args->model) {
+            stn_gaps_print(to, &work->gaps);
+        }
+    }
+    return STN_OK;
+}
+
 static stn_status repair(stn_app *app, const repair_args *args, const stn_rules *rules,
                          const stn_trace *in, stn_err *err) {
     uint64_t begin = stn_now_ns();
-    stn_repair_stats stats = {0};
-    stn_trace out;
-    stn_trace_init(&out, in->catalog);
-    stn_status status = mend(app, args, rules, in, &out, &stats, err);
+    repair_work work = {.app = app, .args = args, .in = in};
+    stn_trace_init(&work.filled, in->catalog);
+    stn_trace_init(&work.out, in->catalog);
+    stn_status status = args->model ? fill(&work, err) : STN_OK;
     if (status == STN_OK) {
-        status = stn_outputs_write(args->output, args->to, &out, &in->meta, err);
+        status =
+            mend(app, args, rules, args->model ? &work.filled : in, &work.out, &work.stats, err);
     }
-    FILE *to = stn_is_stdout(args->output) ? app->notes : app->out;
-    if (status == STN_OK && args->common.json) {
-        status = print_json(to, rules, &stats, (double)(stn_now_ns() - begin) / 1e9, err);
-    } else if (status == STN_OK && !args->common.quiet) {
-        print_text(to, rules, &stats);
+    work.stats.events_in = in->meta.event_count; /* what the model made is not counted */
+    if (status == STN_OK) {
+        status = stn_outputs_write(args->output, args->to, &work.out, &in->meta, err);
     }
-    stn_trace_fini(&out);
-    stn_repair_stats_fini(&stats);
+    if (status == STN_OK) {
+        status = report(&work, rules, (double)(stn_now_ns() - begin) / 1e9, err);
+    }
+    stn_trace_fini(&work.filled);
+    stn_trace_fini(&work.out);
+    stn_gaps_fini(&work.gaps);
+    stn_repair_stats_fini(&work.stats);
     return status;
 }
 
@@ -136,7 +193,15 @@ static stn_status usage(stn_app *app, const repair_args *args, stn_err *err) {
     if (args->lookahead > STN_REPAIR_LOOKAHEAD_MAX) {
         return stn_app_usage(app, err, "--lookahead: at most %u", STN_REPAIR_LOOKAHEAD_MAX);
     }
-    return stn_inputs_format(app, "--to", args->to, true, err);
+    if (!args->model && (args->holes.count > 0 || args->workload)) {
+        return stn_app_usage(app, err, "--%s: needs a --model",
+                             args->holes.count > 0 ? "hole" : "workload");
+    }
+    stn_status status = stn_gaps_usage(app, &args->holes, err);
+    if (status == STN_OK && args->model) {
+        status = stn_inputs_guard(app, args->model, args->output, err);
+    }
+    return status == STN_OK ? stn_inputs_format(app, "--to", args->to, true, err) : status;
 }
 
 static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
@@ -171,6 +236,14 @@ static const stn_option options[] = {
      "format to write, instead of taking it from the ending of OUT", false},
     {"fill-lost", 0, STN_OPTION_FLAG, offsetof(repair_args, fill_lost), NULL,
      "fill stretches in which events were lost, instead of excusing them", false},
+    {"model", 0, STN_OPTION_TEXT, offsetof(repair_args, model), "MODEL",
+     "let this model make what is missing: where events were lost, or in the holes named", false},
+    {"hole", 0, STN_OPTION_TEXTS, offsetof(repair_args, holes), "A..B",
+     "with --model: a stretch to be made anew, in seconds since the first event; what stands in it "
+     "is taken out; may be repeated",
+     false},
+    {"workload", 'w', STN_OPTION_TEXT, offsetof(repair_args, workload), "NAME",
+     "with --model: workload to be like, as generate has it", false},
     {"rules", 'r', STN_OPTION_TEXTS, offsetof(repair_args, rules), "FILE",
      "obey these rules instead of the built-in ones; may be repeated", false},
     {"mined", 'm', STN_OPTION_TEXTS, offsetof(repair_args, mined), "FILE",
@@ -186,12 +259,19 @@ const stn_command stn_cmd_kernel_repair = {
     .group = "kernel",
     .name = "repair",
     .summary = "the smallest edits after which no rule is broken",
-    .details = "Inserts, deletes, retypes, retimes events or gives them to another thread or CPU "
-               "until every rule holds, with as few edits as it finds, and counts them by rule. "
-               "IN is read into memory.\n\n"
-               "A mark of lost events excuses what it hides. With --fill-lost the marks go, and "
-               "what the rules demand is put in their place; how many of the lost events that "
-               "restores is said. Events that no rule demands, such as page faults, stay lost.",
+    .details =
+        "Inserts, deletes, retypes, retimes events or gives them to another thread or CPU "
+        "until every rule holds, with as few edits as it finds, and counts them by rule. "
+        "IN is read into memory.\n\n"
+        "A mark of lost events excuses what it hides. With --fill-lost the marks go, and "
+        "what the rules demand is put in their place; how many of the lost events that "
+        "restores is said. Events that no rule demands, such as page faults, stay lost.\n\n"
+        "With --model they come back too, though not the same ones: the trace is replayed up to "
+        "each hole, and from there the model generates, as after a prompt, about as many events "
+        "as the mark says were lost, or as many as usual. Then the rules mend where the end of "
+        "a hole does not join on to what follows; the violations before are those of the filled "
+        "trace. The holes are those of the lost marks, or those named with --hole, or with "
+        "--fill-lost both.",
     .operands = "IN",
     .operand_min = 1,
     .operand_max = 1,
@@ -203,6 +283,11 @@ const stn_command stn_cmd_kernel_repair = {
                                "standin kernel convert --event '[!s]*,sched_switch,sys_*' "
                                "examples/backup.run3.txt.zst part.ctf"},
                               {"Mend what is left", "standin kernel repair part.ctf -o whole.ctf"},
+                              {"Learn the workload",
+                               "standin kernel train examples/backup.run1.txt.zst -o backup.stn"},
+                              {"Have a stretch made anew",
+                               "standin kernel repair examples/backup.run3.txt.zst --model "
+                               "backup.stn --hole 0.3..0.35 -o anew.ctf"},
                               {NULL, NULL}},
     .run = run,
 };

@@ -188,12 +188,20 @@ static void ask(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
     clock->time_ns = world->cpus[cpu].trigger_ns + stn_pace_trace(clock->speed, answer.step_ns);
 }
 
+static bool lives(const stn_generator *generator, uint16_t cpu) {
+    return !generator->live || generator->live[cpu];
+}
+
 /* Is the CPU idle, so that its next event is something that comes? */
 static bool waits(const stn_world *world, uint16_t cpu) {
     return world->cpus[cpu].depth == 0 && world->cpus[cpu].thread == cpu;
 }
 
-static void wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
+void stn_generator_wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
+    if (!lives(generator, cpu)) {
+        generator->clocks[cpu] = (stn_cpu_clock){.time_ns = UINT64_MAX, .type = STN_ANSWER_WAIT};
+        return;
+    }
     stn_cpu_clock *clock = &generator->clocks[cpu];
     if (clock->attempt > 0) {
         memset(refused_on(generator, cpu), 0, generator->words * sizeof(uint64_t));
@@ -215,7 +223,7 @@ static void wind_all(stn_generator *generator) {
         if (generator->seen == 0) {
             world->cpus[cpu].trigger_ns = world->now_ns;
         }
-        wind(generator, cpu, world->now_ns - world->cpus[cpu].trigger_ns);
+        stn_generator_wind(generator, cpu, world->now_ns - world->cpus[cpu].trigger_ns);
     }
     generator->wound = true;
 }
@@ -320,7 +328,8 @@ static stn_status arm(stn_generator *generator, uint32_t index) {
     stn_instance *timer = &generator->world.instances[index];
     const stn_due *due =
         timer->due_ns > 0 ? stn_dues_of(&generator->model->attr.dues, timer->last) : NULL;
-    if (!due || !stn_dues_driven(&generator->model->attr.dues, due->handler)) {
+    if (!due || !stn_dues_driven(&generator->model->attr.dues, due->handler) ||
+        !lives(generator, timer->cpu)) {
         return STN_OK;
     }
     timer->alarm_ns = timer->due_ns + stn_due_draw(due, &generator->rng);
@@ -437,6 +446,9 @@ static stn_status turn(stn_generator *generator, stn_err *err) {
 
 /* The world that the trace begins with: after the prompt, or one of training. */
 static stn_status populate(stn_generator *generator, const stn_trace *prompt, stn_err *err) {
+    if (generator->blank) {
+        return STN_OK;
+    }
     if (prompt) {
         return stn_generator_replay(generator, prompt, err);
     }
@@ -445,10 +457,12 @@ static stn_status populate(stn_generator *generator, const stn_trace *prompt, st
     return status == STN_OK ? STN_OK : stn_err_set(err, status, "out of memory for a generator");
 }
 
-/* The alarms of those that sleep and of the timers that are armed. */
-static stn_status set_going(stn_generator *generator, stn_err *err) {
+stn_status stn_generator_go(stn_generator *generator, stn_err *err) {
     const stn_vocab *vocab = &generator->model->vocab;
     stn_status status = STN_OK;
+    generator->alarms.count = generator->due.count = 0;
+    memset(generator->armed, 0, generator->world.cpu_count * sizeof *generator->armed);
+    generator->wound = false;
     generator->waking = STN_ANSWER_WAIT;
     for (uint32_t t = vocab->type_count; t-- > 0;) {
         uint8_t role = vocab->types[t].role;
@@ -457,7 +471,7 @@ static stn_status set_going(stn_generator *generator, stn_err *err) {
             generator->waking = t;
         }
     }
-    if (generator->waking != STN_ANSWER_WAIT) {
+    if (generator->waking != STN_ANSWER_WAIT && !generator->live) {
         status = set_alarms(generator);
     }
     if (status == STN_OK) {
@@ -502,14 +516,15 @@ static stn_status begin(stn_generator *generator, const stn_generate_options *op
         generator->start_ns = generator->world.now_ns;
         stn_generator_hurry(generator, 0);
         generator->pace.span_s = span_of(generator, options);
-        status = set_going(generator, err);
+        status = stn_generator_go(generator, err);
     }
     return status;
 }
 
 static double learned_rate(const stn_generator *generator) {
     const stn_model *model = generator->model;
-    return model->kind->rate ? model->kind->rate(model, generator->run) : model->rate;
+    double rate = model->kind->rate ? model->kind->rate(model, generator->run) : model->rate;
+    return generator->share > 0 ? rate * generator->share : rate;
 }
 
 void stn_generator_hurry(stn_generator *generator, double span_s) {
@@ -521,9 +536,9 @@ void stn_generator_hurry(stn_generator *generator, double span_s) {
     generator->world.haste = target > 0 && learned > 0 ? target / learned : 1;
 }
 
-stn_status stn_generator_new(stn_generator **out, const stn_model *model,
-                             const stn_generate_options *options, stn_catalog *catalog,
-                             stn_err *err) {
+static stn_status generator_new(stn_generator **out, const stn_model *model,
+                                const stn_generate_options *options, bool blank,
+                                stn_catalog *catalog, stn_err *err) {
     static const stn_generate_options defaults = {0};
     options = options ? options : &defaults;
     *out = NULL;
@@ -537,6 +552,7 @@ stn_status stn_generator_new(stn_generator **out, const stn_model *model,
     generator->model = model;
     generator->catalog = catalog;
     generator->unguided = options->unguided;
+    generator->blank = blank;
     generator->begin_ns = options->begin_ns;
     generator->script = options->script;
     generator->workload = options->workload;
@@ -553,6 +569,18 @@ stn_status stn_generator_new(stn_generator **out, const stn_model *model,
     return STN_OK;
 }
 
+stn_status stn_generator_new(stn_generator **out, const stn_model *model,
+                             const stn_generate_options *options, stn_catalog *catalog,
+                             stn_err *err) {
+    return generator_new(out, model, options, false, catalog, err);
+}
+
+stn_status stn_generator_blank(stn_generator **out, const stn_model *model,
+                               const stn_generate_options *options, stn_catalog *catalog,
+                               stn_err *err) {
+    return generator_new(out, model, options, true, catalog, err);
+}
+
 void stn_generator_free(stn_generator *generator) {
     if (generator) {
         stn_checker_free(generator->checker);
@@ -561,6 +589,7 @@ void stn_generator_free(stn_generator *generator) {
         if (generator->run) {
             generator->model->kind->end(generator->run);
         }
+        stn_free(generator->live);
         stn_free(generator->refused);
         stn_free(generator->clocks);
         stn_alarms_fini(&generator->alarms);
@@ -616,6 +645,21 @@ static void refuse(stn_generator *generator, uint16_t cpu) {
     ask(generator, cpu, elapsed_on(generator, cpu));
 }
 
+/* Would what fires next come too late? */
+static bool over(const stn_generator *generator, uint64_t fires_ns) {
+    const stn_alarms *alarms = &generator->alarms, *due = &generator->due;
+    if (generator->until_ns == 0) {
+        return false;
+    }
+    if (alarms->count > 0 && alarms->heap[0].due_ns < fires_ns) {
+        fires_ns = alarms->heap[0].due_ns;
+    }
+    if (due->count > 0 && due->heap[0].due_ns < fires_ns) {
+        fires_ns = due->heap[0].due_ns;
+    }
+    return now_or_later(generator, fires_ns) >= generator->until_ns;
+}
+
 /* Until a clock fires with an event that the rules admit. */
 static stn_status step_guided(stn_generator *generator, bool *agreed) {
     stn_status status = STN_OK;
@@ -625,6 +669,9 @@ static stn_status step_guided(stn_generator *generator, bool *agreed) {
         uint16_t cpu = earliest(generator);
         stn_cpu_clock *clock = &generator->clocks[cpu];
         const stn_alarms *alarms = &generator->alarms;
+        if (over(generator, clock->time_ns)) {
+            return STN_END;
+        }
         if (alarms->count > 0 && alarms->heap[0].due_ns < clock->time_ns) {
             status = ring(generator, agreed);
         } else if (generator->due.count > 0 && generator->due.heap[0].due_ns <= clock->time_ns) {
@@ -696,6 +743,9 @@ stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_er
     }
     if (!generator->unguided) {
         status = step_guided(generator, &agreed);
+        if (status == STN_END || (!agreed && generator->until_ns > 0 && status == STN_OK)) {
+            return STN_END;
+        }
         if (status != STN_OK) {
             return stn_err_set(err, status, "out of memory while generating");
         }
@@ -711,15 +761,15 @@ stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_er
         return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
     }
     if (world->fallen != STN_WORLD_NONE && generator->waking != STN_ANSWER_WAIT &&
-        set_alarm(generator, world->fallen, true) != STN_OK) {
+        !generator->live && set_alarm(generator, world->fallen, true) != STN_OK) {
         return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
     }
     if (arm_named(generator) != STN_OK) {
         return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
     }
-    wind(generator, generator->draft.cpu, 0);
+    stn_generator_wind(generator, generator->draft.cpu, 0);
     for (uint8_t i = 0; i < world->touched_count; i++) {
-        wind(generator, world->touched[i], 0);
+        stn_generator_wind(generator, world->touched[i], 0);
     }
     generator->lately[generator->draft.type]++;
     generator->stats.events++;

@@ -53,13 +53,28 @@ struct stn_generator {
     uint64_t start_ns;  /**< where the generated part begins */
     uint64_t length_ns; /**< of it; 0: not known */
     uint64_t begin_ns;
-    uint64_t seen; /**< real events that happened */
-    bool wound;    /**< the clocks are */
+    /* filling in (infill.c) */
+    uint64_t until_ns; /**< nothing comes then or later; 0: no end */
+    bool *live;        /**< [cpu_count] where something may come; NULL: everywhere */
+    double share;      /**< of the CPUs that are live; 0: all */
+    bool blank;        /**< begin with an empty world */
+    uint64_t seen;     /**< real events that happened */
+    bool wound;        /**< the clocks are */
     bool unguided;
 };
 
 /** Weigh the types by what came of late, which then counts less. */
 void stn_generator_weigh(stn_generator *generator);
+
+/** A generator in an empty world, which real events are to happen in. See stn_generator_new(). */
+stn_status stn_generator_blank(stn_generator **out, const stn_model *model,
+                               const stn_generate_options *options, stn_catalog *catalog,
+                               stn_err *err) STN_MUST_USE;
+/** After real events: set the alarms of those that sleep and of the timers that are armed anew.
+ *  The next stn_generator_next() winds the clocks. @return STN_OK, STN_ENOMEM */
+stn_status stn_generator_go(stn_generator *generator, stn_err *err) STN_MUST_USE;
+/** Wind the clock of a CPU where another event is to come next. */
+void stn_generator_wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns);
 
 /** From now on at the generator's rate. @param span_s  for so long; 0: not known */
 void stn_generator_hurry(stn_generator *generator, double span_s);
@@ -71,6 +86,8 @@ void stn_generator_hurry(stn_generator *generator, double span_s);
  *  @return STN_OK; STN_ERANGE (a CPU that the model does not have), STN_ENOMEM */
 stn_status stn_generator_see(stn_generator *generator, const stn_event *event, bool deep,
                              stn_err *err) STN_MUST_USE;
+/** Make the world after real events one to go on from. */
+void stn_generator_complete(stn_generator *generator, uint64_t now_ns);
 /** Let all of @p prompt happen, and make the world one to go on from.
  *  @return STN_OK; STN_ERANGE (no events, none of a type that the model has, or a CPU that it
  *  does not have), STN_ENOMEM */

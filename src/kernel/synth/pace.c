@@ -64,7 +64,10 @@ void stn_pace_event(stn_pace *pace, uint64_t now_ns) {
     }
     pace->events++;
     double window_s = (double)(now_ns - pace->mark_ns) * 1e-9;
-    if ((++pace->window < WINDOW && window_s < WINDOW / pace->target) || window_s <= 0) {
+    /* a short stretch is looked at more often */
+    double least = pace->span_s > 0 ? fmax(pace->span_s * pace->target / 32, 8) : WINDOW;
+    least = fmin(least, WINDOW);
+    if (((double)++pace->window < least && window_s < least / pace->target) || window_s <= 0) {
         return;
     }
     double past_s = (double)(now_ns - pace->begin_ns) * 1e-9;

@@ -68,7 +68,8 @@ static void forget_handlers(stn_world *world, uint16_t cpu) {
     }
 }
 
-/* The event happens in the world, and the kind hears of the CPUs that it changed. */
+/* The event happens in the world, and the kind hears of the CPUs that it changed. Where something
+ * is being filled in, their clocks run anew. */
 static stn_status happen(stn_generator *generator, bool deep) {
     const stn_model *model = generator->model;
     stn_world *world = &generator->world;
@@ -78,6 +79,9 @@ static stn_status happen(stn_generator *generator, bool deep) {
         for (uint8_t i = 0; i < world->touched_count; i++) {
             model->kind->see(generator->run, world, world->touched[i]);
         }
+    }
+    for (uint8_t i = 0; status == STN_OK && generator->wound && i < world->touched_count; i++) {
+        stn_generator_wind(generator, world->touched[i], 0);
     }
     generator->lately[generator->draft.type]++;
     if (++generator->seen % STN_WEIGH_EVERY == 0) {
@@ -89,7 +93,6 @@ static stn_status happen(stn_generator *generator, bool deep) {
 stn_status stn_generator_see(stn_generator *generator, const stn_event *event, bool deep,
                              stn_err *err) {
     stn_world *world = &generator->world;
-    generator->wound = false;
     stn_status status = stn_checker_step(generator->checker, event, NULL, err);
     if (status == STN_OK) {
         status = stn_prefer_see(&generator->prefer, event, false, err);
@@ -117,7 +120,9 @@ stn_status stn_generator_see(stn_generator *generator, const stn_event *event, b
 /* ---- prompts ------------------------------------------------------------------------- */
 
 /* A CPU of which nothing was seen is idle; a timer long overdue has expired unseen. */
-static void complete(stn_world *world) {
+void stn_generator_complete(stn_generator *generator, uint64_t now_ns) {
+    stn_world *world = &generator->world;
+    world->now_ns = now_ns > world->now_ns ? now_ns : world->now_ns;
     for (uint16_t i = 0; i < world->cpu_count; i++) {
         if (world->cpus[i].thread == STN_WORLD_NONE) {
             stn_world_place(world, i, i);
@@ -151,7 +156,6 @@ stn_status stn_generator_replay(stn_generator *generator, const stn_trace *promp
                                               : "the prompt has no event of a type that the "
                                                 "model knows");
     }
-    generator->world.now_ns = prompt->events[prompt->count - 1].time_ns;
-    complete(&generator->world);
+    stn_generator_complete(generator, prompt->events[prompt->count - 1].time_ns);
     return STN_OK;
 }
