@@ -121,6 +121,73 @@ static void loads_fade(void **state) {
     lab_close(l);
 }
 
+static void each_cpu_sees_the_other(void **state) {
+    (void)state;
+    static const char *const lines[] = {"1 0 10 sys_enter_read fd=3", "2 1 11 sys_exit_read ret=0"};
+    lab *l = LAB_OPEN(lines, NULL);
+    stn_channels c;
+    uint16_t of_0[STN_CHANNEL_COUNT], of_1[STN_CHANNEL_COUNT];
+    assert_int_equal(stn_channels_init(&c, "event,dt,other,cpu", &l->vocab, LAB_CPUS, &l->err),
+                     STN_OK);
+    uint32_t at = 0;
+    while (c.which[at] != STN_CHANNEL_OTHER) {
+        at++;
+    }
+    lab_again(l);
+    lab_happen(l, "1000 0 10 sys_enter_read fd=3");
+    lab_happen(l, "3000 1 11 sys_exit_read ret=0");
+    stn_channels_seen(&c, &l->world, 0, of_0);
+    stn_channels_seen(&c, &l->world, 1, of_1);
+    /* the other one's last event is this one's last event as it sees itself */
+    uint32_t on_cpu = 0;
+    while (c.which[on_cpu] != STN_CHANNEL_ON_CPU) {
+        on_cpu++;
+    }
+    assert_int_equal(of_1[at + 1], of_0[on_cpu]);
+    assert_int_equal(of_0[at + 1], of_1[on_cpu]);
+    assert_int_not_equal(of_0[on_cpu], of_1[on_cpu]);
+    /* CPU 0 is in a call, CPU 1 is not */
+    assert_int_equal(of_1[at + 2], of_1[at + 1]);
+    assert_int_equal(of_0[at + 2], 0);
+    assert_int_equal(of_1[at + 3], stn_step_symbol(2000000) / 4); /* 2 ms */
+    assert_int_equal(of_0[at + 3], 0);
+    stn_channels_fini(&c);
+    lab_close(l);
+}
+
+static void the_tail_is_cut(void **state) {
+    (void)state;
+    float p[] = {0.004F, 0.9F, 0.0089F, 0.0091F, 0};
+    stn_past_cut(p, 5);
+    assert_true(p[0] == 0 && p[2] == 0 && p[4] == 0);
+    assert_true(p[1] == 0.9F && p[3] == 0.0091F);
+}
+
+/* Both draw: tables alone, or the network alone, would make another trace. */
+static void network_and_tables_take_turns(void **state) {
+    fixture *fx = *state;
+    stn_model *other;
+    stn_trace one, two;
+    assert_int_equal(stn_model_parse(&other, file.bytes, file.size, fx->catalog, &fx->err), STN_OK);
+    stn_diffusion *d = other->state;
+    lesson_generate(other, fx->catalog, 5, true, 500, &fx->trace, NULL);
+    for (size_t i = 0; i < d->net.params.count; i++) {
+        d->net.params.weight[i] = 0; /* all types alike */
+    }
+    stn_trace_init(&one, fx->catalog);
+    lesson_generate(other, fx->catalog, 5, true, 500, &one, NULL);
+    assert_true(lesson_alike(&fx->trace, &one) < 500);
+    for (uint32_t i = 0; i < d->markov.pool.case_count; i++) {
+        d->markov.pool.cases[i] |= 0x3u; /* other steps */
+    }
+    stn_trace_init(&two, fx->catalog);
+    lesson_generate(other, fx->catalog, 5, true, 500, &two, NULL);
+    assert_true(lesson_alike(&one, &two) < 500);
+    stn_trace_fini(&one);
+    stn_trace_fini(&two);
+    stn_model_free(other);
+}
+
 static void the_light_model_generates(void **state) {
     fixture *fx = *state;
     stn_train_options options = tiny();
@@ -307,6 +374,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(names_get_classes_of_their_own, fx_setup, fx_teardown),
         cmocka_unit_test(steps_are_classes),
         cmocka_unit_test(loads_fade),
+        cmocka_unit_test(each_cpu_sees_the_other),
+        cmocka_unit_test(the_tail_is_cut),
+        cmocka_unit_test_setup_teardown(network_and_tables_take_turns, fx_setup, fx_teardown),
         cmocka_unit_test_setup_teardown(the_light_model_generates, fx_setup, fx_teardown),
         cmocka_unit_test_setup_teardown(a_loaded_model_generates_the_same_trace, fx_setup,
                                         fx_teardown),

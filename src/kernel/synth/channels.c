@@ -9,6 +9,8 @@ enum {
     REPEATED_CLASSES = 16,
     COUNT_BINS = 4, /* step symbols to a class of a count: two to the octave */
     LOAD_CLASSES = 42,
+    AGE_BINS = 4, /* step symbols to a class of an age */
+    AGE_CLASSES = 72,
     WAITING_CLASSES = 64,
     COMM_CLASSES_MAX = 4096,
 };
@@ -22,6 +24,7 @@ typedef enum channel_size {
     SIZE_WAITING,
     SIZE_RAISED,
     SIZE_LOAD,
+    SIZE_AGE,
     SIZE_STEPS,
 } channel_size;
 
@@ -42,6 +45,10 @@ static const struct {
     [STN_CHANNEL_ON_CPU] = {"cpu", true, SIZE_SYMBOLS},
     [STN_CHANNEL_WAITING] = {"cpu", true, SIZE_WAITING},
     [STN_CHANNEL_RAISED] = {"cpu", true, SIZE_RAISED},
+    [STN_CHANNEL_OTHER] = {"other", true, SIZE_COMMS},
+    [STN_CHANNEL_OTHER_LAST] = {"other", true, SIZE_SYMBOLS},
+    [STN_CHANNEL_OTHER_OPEN] = {"other", true, SIZE_SYMBOLS},
+    [STN_CHANNEL_OTHER_AGE] = {"other", true, SIZE_AGE},
     [STN_CHANNEL_LOAD] = {"load", true, SIZE_LOAD},
     [STN_CHANNEL_LOAD_LONG] = {"load", true, SIZE_LOAD},
     [STN_CHANNEL_TYPE] = {"event", false, SIZE_TYPES},
@@ -71,7 +78,7 @@ static stn_status list_check(const char *list, stn_err *err) {
         if (!known) {
             return stn_err_set(
                 err, STN_ERANGE,
-                "no channel is called '%.*s'; there are: event, dt, cpu, tid, comm, load",
+                "no channel is called '%.*s'; there are: event, dt, cpu, tid, comm, other, load",
                 (int)(size < 40 ? size : 40), at);
         }
         at += size + (at[size] == ',');
@@ -99,6 +106,8 @@ static uint32_t class_count(const stn_channels *channels, channel_size size,
         return STN_RAISED_MAX + 1;
     case SIZE_LOAD:
         return LOAD_CLASSES;
+    case SIZE_AGE:
+        return AGE_CLASSES;
     case SIZE_STEPS:
         break;
     }
@@ -108,7 +117,7 @@ static uint32_t class_count(const stn_channels *channels, channel_size size,
 stn_status stn_channels_init(stn_channels *channels, const char *list, const stn_vocab *vocab,
                              uint16_t cpu_count, stn_err *err) {
     *channels = (stn_channels){.cpu_count = cpu_count, .comm_classes = 1u + cpu_count};
-    list = list ? list : "event,dt,cpu,tid,comm,load";
+    list = list ? list : "event,dt,cpu,tid,comm,other,load";
     stn_status status = list_check(list, err);
     if (status != STN_OK) {
         return status;
@@ -144,7 +153,7 @@ stn_status stn_channels_meet(stn_channels *channels, uint32_t text) {
     if (!channels->comm_class[text] && channels->comm_classes < COMM_CLASSES_MAX) {
         channels->comm_class[text] = (uint16_t)channels->comm_classes++;
         for (uint32_t i = 0; i < channels->count; i++) {
-            if (channels->which[i] == STN_CHANNEL_COMM) {
+            if (rows[channels->which[i]].size == SIZE_COMMS) {
                 channels->classes[i] = channels->comm_classes;
             }
         }
@@ -197,6 +206,30 @@ static uint16_t count_class(double count, uint16_t classes) {
     return (uint16_t)(class < classes ? class : classes - 1u);
 }
 
+/* The CPU that had an event last of all others; itself if there is no other. */
+static uint16_t other_cpu(const stn_world *world, uint16_t cpu) {
+    return world->cpu_count > 1 && world->ranks[0] == cpu ? world->ranks[1] : world->ranks[0];
+}
+
+static uint16_t other_class(const stn_channels *channels, stn_channel channel,
+                            const stn_world *world, uint16_t other) {
+    const stn_cpu *c = &world->cpus[other];
+    const stn_thread *thread = &world->threads[c->thread == STN_WORLD_NONE ? other : c->thread];
+    switch (channel) {
+    case STN_CHANNEL_OTHER:
+        return comm_class(channels, thread, other);
+    case STN_CHANNEL_OTHER_LAST:
+        return symbol_class(world, c->history[0]);
+    case STN_CHANNEL_OTHER_OPEN:
+        return thread->depth ? symbol_class(world, thread->open[thread->depth - 1]) : 0;
+    default: {
+        uint64_t age_ns = world->now_ns > c->last_ns ? world->now_ns - c->last_ns : 0;
+        uint32_t class = stn_step_symbol(age_ns) / AGE_BINS;
+        return (uint16_t)(class < AGE_CLASSES ? class : AGE_CLASSES - 1u);
+    }
+    }
+}
+
 static uint16_t seen_class(const stn_channels *channels, stn_channel channel,
                            const stn_world *world, uint16_t cpu) {
     const stn_cpu *c = &world->cpus[cpu];
@@ -224,6 +257,11 @@ static uint16_t seen_class(const stn_channels *channels, stn_channel channel,
         return waiting_class(world, cpu);
     case STN_CHANNEL_RAISED:
         return raised_class(channels, c->raised);
+    case STN_CHANNEL_OTHER:
+    case STN_CHANNEL_OTHER_LAST:
+    case STN_CHANNEL_OTHER_OPEN:
+    case STN_CHANNEL_OTHER_AGE:
+        return other_class(channels, channel, world, other_cpu(world, cpu));
     case STN_CHANNEL_LOAD:
     case STN_CHANNEL_LOAD_LONG:
         return count_class(world->loads[channel - STN_CHANNEL_LOAD], LOAD_CLASSES);

@@ -26,6 +26,11 @@ typedef enum stn_channel {
     STN_CHANNEL_WAITING,     /**< who waits here, whether another CPU changed it, and whether the
                                   running thread was woken while it ran */
     STN_CHANNEL_RAISED,      /**< which handlers were raised here and have not begun */
+    STN_CHANNEL_OTHER,       /**< name of the thread that runs on the CPU that had an event last
+                                  of all others */
+    STN_CHANNEL_OTHER_LAST,  /**< last event of that CPU */
+    STN_CHANNEL_OTHER_OPEN,  /**< innermost entry without its exit of that thread */
+    STN_CHANNEL_OTHER_AGE,   /**< time since that event */
     STN_CHANNEL_LOAD,        /**< events of the last 10 ms or so */
     STN_CHANNEL_LOAD_LONG,   /**< of the last 300 ms: how long a phase has lasted */
     STN_CHANNEL_TYPE,        /**< event type; the class after the last type: nothing came */

@@ -23,7 +23,7 @@
 
 #include "core/nn/block.h"
 
-#define STN_CHANNELS_MAX 16
+#define STN_CHANNELS_MAX 24
 #define STN_LAYERS_MAX   8
 
 typedef struct stn_denoiser_shape {

@@ -5,9 +5,10 @@
  *  next. The network is looked at anew when what has been revealed since the last look is worth
  *  more than a bound of nats, so predictable cases come several to a look.
  *
- *  The Markov tables of the same runs are kept as well: they say which types training met at a
- *  place, so the network never draws what cannot be, and propose when the rules refuse
- *  the network's proposals. Pinned by tests/unit/test_synth_diffusion.c. */
+ *  The Markov tables of the same runs are kept as well: they draw every other case, by chance, so
+ *  that the network does not follow its own errors for long; they say which types training met at
+ *  a place, so it never draws what cannot be; and they propose when the rules refuse its proposals.
+ * Pinned by tests/unit/test_synth_diffusion.c. */
 #ifndef STN_KERNEL_SYNTH_DIFFUSION_H
 #define STN_KERNEL_SYNTH_DIFFUSION_H
 
@@ -64,6 +65,8 @@ void stn_past_steer(stn_past *past, const stn_steer *steer);
 void stn_past_fini(stn_past *past);
 /** Logits of channel @p c of the case at hand, given those before it; lent until the next call. */
 const float *stn_past_logits(stn_past *past, uint32_t c, const uint16_t *given);
+/** Set to 0 what is less than a hundredth of the largest of @p p [count]. */
+void stn_past_cut(float *p, uint32_t count);
 /** The case at hand came out as @p value [channels]. @param surprise  -log p of its type */
 void stn_past_settle(stn_past *past, const uint16_t *value, double surprise);
 
