@@ -155,7 +155,7 @@ static void a_network_has_it_too_and_by_its_workload(void **state) {
     d->rates[0] *= 3; /* as if others had been slower */
     stn_trace trace;
     stn_generate_stats stats;
-    double rate = generate(l, (stn_rate){0.5, true}, "mail", 6000, &trace, &stats);
+    double rate = generate(l, (stn_rate){0.5, true}, "mail", 20000, &trace, &stats);
     assert_true(fabs(stats.learned_rate - d->rates[0]) < 1e-6);
     assert_true(fabs(rate / d->rates[0] - 0.5) < 0.1);
     stn_trace_fini(&trace);
