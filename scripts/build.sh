@@ -6,7 +6,8 @@ preset=$1
 shift
 mkdir -p build
 log=build/$preset.log
-if [ ! -f "build/$preset/build.ninja" ]; then
+# Again when llama.cpp has come since: configuring is what looks for it.
+if [ ! -f "build/$preset/build.ninja" ] || [ build/engine/VERSION -nt "build/$preset/build.ninja" ]; then
     cmake --preset "$preset" >"$log" 2>&1 || {
         cat "$log" >&2
         exit 1

@@ -32,7 +32,11 @@ test) packages=("${build_packages[@]}" "${test_packages[@]}") ;;
 esac
 
 # Node comes in many ways (Debian's npm package is one): what counts is that it runs.
-[ "$set_name" = build ] || command -v npm >/dev/null || packages+=(npm)
+# llama.cpp comes through it, from packages that scripts/engine.sh pins.
+if [ "$set_name" = test ] || scripts/engine.sh --needed; then
+    command -v npm >/dev/null || packages+=(npm)
+    command -v git >/dev/null || packages+=(git)
+fi
 
 log=build/setup.log
 mkdir -p build
@@ -84,5 +88,14 @@ if [ "$set_name" = test ]; then
         mkdir -p $browser
         cp tests/browser/package.json tests/browser/package-lock.json $browser/
         quietly npm --prefix $browser ci --ignore-scripts --no-audit --no-fund --loglevel=error
+    fi
+fi
+
+# The LLM engine. Everything but what runs it works without.
+if scripts/engine.sh --needed; then
+    echo "setup: llama.cpp (libraries and headers, into build/engine)"
+    if ! scripts/engine.sh >>"$log" 2>&1; then
+        tail -n 3 "$log" >&2
+        echo "setup: llama.cpp could not be fetched; what needs it will say so" >&2
     fi
 fi

@@ -13,6 +13,7 @@
 #include <trace-cmd/trace-cmd.h>
 
 #include "app/capability.h"
+#include "llm/engine/llama.h"
 
 static void set_version(stn_finding *finding, const char *text) {
     snprintf(finding->version, sizeof finding->version, "%s", text);
@@ -160,10 +161,16 @@ static bool look_npm(stn_finding *finding, const char *package, const char *pref
 }
 
 static void look_llama(stn_finding *finding) {
-    static const char *const names[] = {"libllama.so", "libllama.so.0", NULL};
-    if (!look_npm(finding, "@node-llama-cpp/linux-x64/bins/linux-x64", "libllama.so") &&
-        !look_npm(finding, "@node-llama-cpp/linux-x64/bins/linux-x64", "llama-addon")) {
-        look_library(finding, names, NULL);
+    stn_llama_place place;
+    stn_err err = {0};
+    stn_status status = stn_llama_find(&place, &err);
+    finding->found = status == STN_OK;
+    if (status == STN_EUNSUPPORTED) {
+        snprintf(finding->why, sizeof finding->why, "%.190s", err.text);
+    } else if (finding->found) {
+        snprintf(finding->version, sizeof finding->version, "%s%s, %s",
+                 place.version[0] ? place.version : "of no known version",
+                 place.usable ? "" : " (standin was built without its headers)", place.library);
     }
 }
 
@@ -201,7 +208,8 @@ static const stn_capability rows[] = {
     {"OpenBLAS", "fast training of networks", "sudo apt-get install libopenblas0-pthread",
      look_openblas},
     {"SQLite", "the latency database", "sudo apt-get install libsqlite3-0", look_sqlite},
-    {"llama.cpp", "standin llm capture and profile", "npm install node-llama-cpp", look_llama},
+    {"llama.cpp", "standin llm model --verify", "npm install @node-llama-cpp/linux-x64@3.22.1",
+     look_llama},
     {"DuckDB", "Parquet", "npm install @duckdb/node-bindings-linux-x64", look_duckdb},
     {"MPI", "training on several machines", "sudo apt-get install libopenmpi3", look_mpi},
 };

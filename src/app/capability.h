@@ -9,7 +9,7 @@
 
 typedef struct stn_finding {
     bool found;
-    char version[160]; /**< "" if not known */
+    char version[640]; /**< "" if not known */
     char why[200];     /**< if not found: what is in the way, "" if it is simply not there */
 } stn_finding;
 

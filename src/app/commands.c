@@ -6,6 +6,7 @@
 
 static const stn_group groups[] = {
     {"kernel", "real kernel traces in, rules, new traces out"},
+    {"llm", "how language models run on an engine"},
 };
 
 /* One command a line. */
@@ -23,6 +24,7 @@ static const stn_command *const commands[] = {
     &stn_cmd_kernel_generate,
     &stn_cmd_kernel_repair,
     &stn_cmd_kernel_evaluate,
+    &stn_cmd_llm_model,
     &stn_cmd_man,
     &stn_cmd_completion,
     &stn_cmd_markdown,

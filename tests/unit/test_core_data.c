@@ -179,6 +179,37 @@ static void a_full_disk_is_reported(void **state) {
     assert_non_null(strstr(err.text, "No space left"));
 }
 
+static void a_hole_takes_no_room(void **state) {
+    (void)state;
+    const uint64_t gap = UINT64_C(1) << 33;
+    stn_outfile *out;
+    stn_err err = {0};
+    struct stat holey;
+    assert_int_equal(stn_outfile_open(&out, in_folder("holey"), &err), STN_OK);
+    assert_int_equal(stn_outfile_write(out, "ab", 2, &err), STN_OK);
+    assert_int_equal(stn_outfile_hole(out, gap, &err), STN_OK);
+    assert_int_equal(stn_outfile_write(out, "cd", 2, &err), STN_OK);
+    assert_int_equal(stn_outfile_hole(out, 5, &err), STN_OK);
+    assert_int_equal(stn_outfile_hole(out, UINT64_MAX, &err), STN_EIO);
+    assert_int_equal(stn_outfile_commit(out, &err), STN_OK);
+    assert_int_equal(stat(in_folder("holey"), &holey), 0);
+    assert_int_equal(holey.st_size, gap + 9);
+    assert_true(holey.st_blocks * 512 < 1 << 17);
+    char tail[8] = "";
+    int fd = open(in_folder("holey"), O_RDONLY);
+    assert_int_equal(pread(fd, tail, sizeof tail, (off_t)gap), 8);
+    assert_memory_equal(tail, "\0\0cd\0\0\0\0", 8);
+    close(fd);
+    unlink(in_folder("holey"));
+
+    assert_int_equal(stn_outfile_open(&out, in_folder("holey.zst"), &err), STN_OK);
+    assert_int_equal(stn_outfile_hole(out, 5, &err), STN_EUNSUPPORTED);
+    stn_outfile_abort(out);
+    assert_int_equal(stn_outfile_open(&out, "/dev/null", &err), STN_OK);
+    assert_int_equal(stn_outfile_hole(out, 5, &err), STN_EUNSUPPORTED);
+    stn_outfile_abort(out);
+}
+
 static void a_folder_appears_whole_or_not_at_all(void **state) {
     (void)state;
     stn_err err = {0};
@@ -233,6 +264,7 @@ int main(void) {
         cmocka_unit_test(cut_compression_is_refused),
         cmocka_unit_test(aborted_output_leaves_nothing),
         cmocka_unit_test(a_full_disk_is_reported),
+        cmocka_unit_test(a_hole_takes_no_room),
         cmocka_unit_test(a_folder_appears_whole_or_not_at_all),
         cmocka_unit_test(each_failed_allocation_is_clean),
     };

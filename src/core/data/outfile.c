@@ -261,6 +261,22 @@ stn_status stn_outfile_printf(stn_outfile *file, stn_err *err, const char *fmt, 
     return status;
 }
 
+stn_status stn_outfile_hole(stn_outfile *file, uint64_t size, stn_err *err) {
+    if (!file->temporary || file->encode != encode_plain) {
+        return stn_err_set(err, STN_EUNSUPPORTED,
+                           "a hole needs a plain file, no pipe, device or compression");
+    }
+    stn_status status = outfile_flush(file, false, err);
+    if (status) {
+        return status;
+    }
+    off_t end = size > INT64_MAX ? -1 : lseek(file->fd, (off_t)size, SEEK_CUR);
+    if (end < 0 || ftruncate(file->fd, end)) {
+        return system_error(err, "make a file of this size");
+    }
+    return STN_OK;
+}
+
 stn_status stn_outfile_commit(stn_outfile *file, stn_err *err) {
     stn_status status = outfile_flush(file, true, err);
     if (!status) {

@@ -16,6 +16,9 @@ stn_status stn_outfile_write(stn_outfile *file, const void *bytes, size_t size,
                              stn_err *err) STN_MUST_USE;
 stn_status stn_outfile_printf(stn_outfile *file, stn_err *err, const char *fmt, ...) STN_MUST_USE
     STN_PRINTF(3, 4);
+/** @p size zeros that take no room on the disk: a hole in a file that is written plain.
+ *  @return STN_OK; STN_EUNSUPPORTED (compressed, a pipe, a device), STN_EIO */
+stn_status stn_outfile_hole(stn_outfile *file, uint64_t size, stn_err *err) STN_MUST_USE;
 /** Flush, rename, free; on error the temporary is removed. */
 stn_status stn_outfile_commit(stn_outfile *file, stn_err *err) STN_MUST_USE;
 /** Remove the temporary, free. Legal on NULL. */

@@ -1,0 +1,28 @@
+/* Mixtral: to llama.cpp a llama with experts. */
+#include "llm/engine/arch_rows.h"
+
+/* clang-format off */
+static const stn_value_row values[] = {
+    STN_VALUES_BASE,
+    STN_VALUES_HEADS,
+    STN_VALUES_EXPERTS("num_local_experts", "num_experts_per_tok"),
+    STN_LAST_VALUE,
+};
+static const stn_check_row checks[] = {STN_CHECKS_HEADS, STN_CHECKS_EXPERTS, STN_LAST_CHECK};
+static const stn_meta_row metas[] = {
+    STN_METAS_BASE,
+    STN_METAS_HEADS,
+    STN_METAS_EXPERTS,
+    STN_LAST_META,
+};
+
+static const stn_tensor_row tensors[] = {
+    STN_TENSORS_ENDS,
+    STN_TENSORS_QKV,
+    STN_TENSORS_OUT,
+    STN_TENSORS_FFN_NORM,
+    STN_TENSORS_EXPERTS(EACH, FF),
+    STN_LAST_TENSOR,
+};
+STN_ARCH(mixtral, "llama", "mixtral");
+/* clang-format on */

@@ -1,0 +1,19 @@
+/* Qwen 3: dense, each head of query and key is normalised. */
+#include "llm/engine/arch_rows.h"
+
+/* clang-format off */
+static const stn_value_row values[] = {STN_VALUES_BASE, STN_VALUES_HEADS, STN_LAST_VALUE};
+static const stn_check_row checks[] = {STN_CHECKS_HEADS, STN_CHECK_FIXED(BIAS, 0), STN_LAST_CHECK};
+static const stn_meta_row metas[] = {STN_METAS_BASE, STN_METAS_HEADS, STN_LAST_META};
+
+static const stn_tensor_row tensors[] = {
+    STN_TENSORS_ENDS,
+    STN_TENSORS_QKV,
+    STN_TENSORS_OUT,
+    STN_TENSORS_QK_NORM,
+    STN_TENSORS_FFN_NORM,
+    STN_TENSORS_FFN(EACH),
+    STN_LAST_TENSOR,
+};
+STN_ARCH(qwen3, "qwen3", "qwen3");
+/* clang-format on */
