@@ -108,7 +108,8 @@ stn_status stn_llama_find(stn_llama_place *place, stn_err *err) {
 
 /* clang-format off */
 #define FUNCTIONS(X)                                                                              \
-    X(ggml_backend_load_all_from_path) X(llama_backend_init) X(llama_log_set)                     \
+    X(ggml_backend_load_all_from_path) X(ggml_backend_load_all) X(ggml_backend_dev_count)         \
+    X(llama_backend_init) X(llama_log_set)                                                        \
     X(llama_model_default_params) X(llama_model_load_from_file) X(llama_model_free)               \
     X(llama_model_get_vocab) X(llama_vocab_n_tokens) X(llama_model_desc)                          \
     X(llama_model_n_params) X(llama_model_size) X(llama_model_n_ctx_train)                        \
@@ -157,6 +158,9 @@ static stn_status start(stn_llama *llama, const stn_llama_place *place, stn_err 
         setenv("GGML_NO_BACKTRACE", "1", 0); /* or a failed assertion starts a debugger */
         llama->llama_log_set(heard, llama);
         llama->ggml_backend_load_all_from_path(slash ? folder : NULL);
+        if (llama->ggml_backend_dev_count() == 0) { /* installed: they lie where it was built for */
+            llama->ggml_backend_load_all();
+        }
         llama->llama_backend_init();
     }
     return status;
