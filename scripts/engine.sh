@@ -25,7 +25,7 @@ fi
 [ "${1:-}" != --needed ] || exit 0
 
 mkdir -p build
-work=$(mktemp -d build/engine.XXXXXX)
+work=$(mktemp -d "$PWD/build/engine.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 # "@scope/name" is packed as scope-name; each line of the pins is "hash  file".
