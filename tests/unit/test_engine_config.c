@@ -96,6 +96,15 @@ static void what_is_wrong_is_said_with_its_key(void **state) {
          STN_EFORMAT},
         {"{\"model_type\":\"qwen3\"," BASE ",\"attention_bias\":true}",
          "c.json: attention_bias: comes to 1; for qwen3 llama.cpp has only 0", STN_EUNSUPPORTED},
+        {"{\"model_type\":\"qwen3\"," BASE ",\"use_sliding_window\":true}",
+         "c.json: use_sliding_window: comes to 1; for qwen3 llama.cpp has only 0",
+         STN_EUNSUPPORTED},
+        {"{\"model_type\":\"gpt_oss\"," BASE ",\"num_local_experts\":4,\"num_experts_per_tok\":2,"
+         "\"sliding_window\":32,\"layer_types\":[\"sliding_attention\",\"sliding_attention\"]}",
+         "c.json: layer_types: comes to 1; for gpt_oss llama.cpp has only 0", STN_EUNSUPPORTED},
+        {"{\"model_type\":\"gpt_oss\"," BASE ",\"num_local_experts\":4,\"num_experts_per_tok\":2,"
+         "\"sliding_window\":32,\"layer_types\":\"full\"}",
+         "c.json: layer_types: is \"full\"; expected a list", STN_EFORMAT},
         {"{\"model_type\":\"mixtral\"," BASE ",\"num_local_experts\":2,\"num_experts_per_tok\":4}",
          "c.json: num_experts_per_tok: is 4; expected at most num_local_experts, which is 2",
          STN_EFORMAT},

@@ -40,6 +40,8 @@ typedef enum stn_value_id {
     STN_V_BIAS,
     STN_V_MLP_BIAS,
     STN_V_WINDOW,
+    STN_V_WINDOWED, /**< some layers look back a window only, as llama.cpp has not */
+    STN_V_LAYER_TYPES,
     STN_V_ROPE_DIM,
     STN_V_ROPE_HALF, /**< frequencies: half of the rotated dimensions */
     STN_V_ROPE_THETA,
@@ -90,6 +92,7 @@ typedef enum stn_value_kind {
     STN_VALUE_FLAG,   /**< true or false */
     STN_VALUE_WORD,   /**< one of words */
     STN_VALUE_LENGTH, /**< items of a list */
+    STN_VALUE_TURNS,  /**< items of a list that are not the words in turn */
     STN_VALUE_FIXED,  /**< number; not read; as the ones below */
     STN_VALUE_SUM,
     STN_VALUE_PRODUCT,

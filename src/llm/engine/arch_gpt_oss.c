@@ -8,12 +8,14 @@ static const stn_value_row values[] = {
     STN_VALUES_HEADS,
     STN_VALUES_EXPERTS("num_local_experts", "num_experts_per_tok|experts_per_token"),
     STN_SIZE(WINDOW, "sliding_window"),
+    STN_TURNS(LAYER_TYPES, "layer_types", "sliding_attention|full_attention"),
     STN_LAST_VALUE,
 };
 static const stn_check_row checks[] = {
     STN_CHECKS_HEADS,
     STN_CHECKS_EXPERTS,
     STN_CHECK_FIXED(TIED, 0),
+    STN_CHECK_FIXED(LAYER_TYPES, 0),
     STN_LAST_CHECK,
 };
 static const stn_meta_row metas[] = {

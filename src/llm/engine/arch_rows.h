@@ -36,6 +36,9 @@ extern const stn_arch stn_arch_llama, stn_arch_qwen2, stn_arch_qwen3, stn_arch_q
      .otherwise = STN_ELSE_NUMBER, .number = (n)}
 #define STN_LENGTH(v, key) \
     {.id = STN_V_##v, .kind = STN_VALUE_LENGTH, .keys = (key), .otherwise = STN_ELSE_NUMBER}
+#define STN_TURNS(v, key, list) \
+    {.id = STN_V_##v, .kind = STN_VALUE_TURNS, .keys = (key), .words = (list), \
+     .otherwise = STN_ELSE_NUMBER}
 #define STN_FIXED(v, n) {.id = STN_V_##v, .kind = STN_VALUE_FIXED, .number = (n)}
 #define STN_OF(v, how, x, y, words) \
     {.id = STN_V_##v, .kind = STN_VALUE_##how, .keys = (words), .a = STN_V_##x, .b = STN_V_##y}
@@ -52,7 +55,8 @@ extern const stn_arch stn_arch_llama, stn_arch_qwen2, stn_arch_qwen3, stn_arch_q
     STN_REAL(RMS_EPS, "rms_norm_eps"), \
     STN_REAL_OR(ROPE_THETA, "rope_theta|rope_parameters.rope_theta", 10000), \
     STN_FLAG_OR(TIED, "tie_word_embeddings", 0), \
-    STN_FLAG_OR(BIAS, "attention_bias", 0)
+    STN_FLAG_OR(BIAS, "attention_bias", 0), \
+    STN_FLAG_OR(WINDOWED, "use_sliding_window", 0)
 
 #define STN_ROPE_KEY(key) "rope_scaling." key "|rope_parameters." key
 #define STN_VALUES_ROPE \
@@ -87,7 +91,8 @@ extern const stn_arch stn_arch_llama, stn_arch_qwen2, stn_arch_qwen3, stn_arch_q
 #define STN_CHECK_FIXED(x, n) {STN_CHECK_IS, STN_V_##x, STN_V_NONE, (n)}
 #define STN_CHECKS_HEADS \
     STN_CHECK(MULTIPLE, HEADS, HEADS_KV), \
-    STN_CHECK(EVEN, HEAD_DIM, NONE)
+    STN_CHECK(EVEN, HEAD_DIM, NONE), \
+    STN_CHECK_FIXED(WINDOWED, 0)
 #define STN_CHECKS_EXPERTS STN_CHECK(AT_MOST, EXPERTS_USED, EXPERTS)
 #define STN_LAST_CHECK {STN_CHECK_SAME, STN_V_NONE, STN_V_NONE, 0}
 

@@ -137,6 +137,24 @@ static stn_status read_word(const stn_value_row *row, const json_t *item, const 
     return STN_OK;
 }
 
+static stn_status read_list(const stn_value_row *row, const json_t *item, const char *key,
+                            double *value, stn_err *err) {
+    char found[KEY_MAX];
+    if (!json_is_array(item)) {
+        return stn_err_set(err, STN_EFORMAT, "%s: is %s; expected a list", key, shown(item, found));
+    }
+    *value = row->kind == STN_VALUE_LENGTH ? (double)json_array_size(item) : 0;
+    if (row->kind == STN_VALUE_TURNS) {
+        const char *rest = NULL;
+        for (size_t i = 0; i < json_array_size(item); i++) {
+            rest = first_of(rest ? rest : row->words, found);
+            const char *word = json_string_value(json_array_get(item, i));
+            *value += !word || strcmp(word, found) != 0;
+        }
+    }
+    return STN_OK;
+}
+
 static stn_status read_item(const stn_value_row *row, const json_t *item, const char *key,
                             double *value, stn_err *err) {
     char found[96];
@@ -152,10 +170,8 @@ static stn_status read_item(const stn_value_row *row, const json_t *item, const 
     case STN_VALUE_WORD:
         return read_word(row, item, key, value, err);
     case STN_VALUE_LENGTH:
-        *value = (double)json_array_size(item);
-        return json_is_array(item) ? STN_OK
-                                   : stn_err_set(err, STN_EFORMAT, "%s: is %s; expected a list",
-                                                 key, shown(item, found));
+    case STN_VALUE_TURNS:
+        return read_list(row, item, key, value, err);
     default:
         return read_whole(row, item, key, value, err);
     }
