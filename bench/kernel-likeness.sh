@@ -46,9 +46,10 @@ M
         echo "Not measured: the recordings are not here."
         exit 0
     fi
+    [ "$LIKENESS_SEEDS" = 1 ] && seeds="one seed" || seeds="mean of $LIKENESS_SEEDS seeds"
     cat <<M
 Markov generator, learned from runs 1 and 2, $LIKENESS_EVENTS events guided by the built-in rules,
-mean of $LIKENESS_SEEDS seeds, judged by run 3. Ratio: macro-F1 of the n-gram judge trained on them over
+$seeds, judged by run 3. Ratio: macro-F1 of the n-gram judge trained on them over
 that of one trained on as many real events. In brackets what two real sides differ by.
 
 | workload | ratio | 1-gram divergence | 3-gram divergence | time between events | rate | violations per 1,000 unguided, guided | verbatim 64 |

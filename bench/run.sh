@@ -11,7 +11,7 @@ export STANDIN=$PWD/build/release/standin SEED=${SEED:-1} RUNS=${RUNS:-3} EVENTS
 mkdir -p out/bench
 commit=$(git describe --always --dirty --abbrev=10 2>/dev/null || echo 'no git')
 cpu=$(awk -F': ' '/^model name/ {print $2; exit}' /proc/cpuinfo)
-stamp="$(date -u +%Y-%m-%d), commit $commit, seed $SEED, $RUNS runs each, $(nproc) CPUs (${cpu:-unknown})"
+stamp="$(date -u +%Y-%m-%d), commit $commit, seed $SEED, @runs@$(nproc) CPUs (${cpu:-unknown})"
 
 [ $# -gt 0 ] || for file in bench/*.sh; do
     case $file in bench/run.sh | bench/lib.sh) ;; *) set -- "$@" "$(basename "$file" .sh)" ;; esac
@@ -35,7 +35,9 @@ for name in "$@"; do
             !skip { print; blank = $0 == "" }
             $0 == shut { skip = 0 }' $page | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
         printf '\n<!-- bench:%s -->\n' "$name"
-        sed "s|^@stamp@\$|$stamp.|" "out/bench/$name.md"
+        # Likeness repeats by seeds, and says so itself.
+        case $name in kernel-likeness) runs= ;; *) runs="$RUNS runs each, " ;; esac
+        sed "s|^@stamp@\$|${stamp/@runs@/$runs}.|" "out/bench/$name.md"
         printf '<!-- /bench:%s -->\n' "$name"
     } >out/bench/page
     mv out/bench/page $page

@@ -1,4 +1,6 @@
 /* standin kernel convert: one format to another, event by event. */
+#include <string.h>
+
 #include <standin/trace.h>
 
 #include "app/commands.h"
@@ -118,12 +120,40 @@ static stn_status report(stn_app *app, const convert_args *args, const convert_c
     return STN_OK;
 }
 
+/* Does @p name end in @p ending, compressed or not? */
+static bool ends_in(const char *name, const char *ending) {
+    static const char *const packed[] = {"", ".gz", ".zst"};
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        char whole[32];
+        snprintf(whole, sizeof whole, "%s%s", ending, packed[i]);
+        size_t size = strlen(whole);
+        if (strlen(name) > size && strcmp(name + strlen(name) - size, whole) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is OUT in a format (@p to, else its ending's) that is written only? */
+static bool write_only(const char *out, const char *to) {
+    for (uint32_t i = 0; i < stn_format_count(); i++) {
+        stn_format_info info = stn_format_at(i);
+        if (!info.reads && (to ? strcmp(to, info.name) == 0 : ends_in(out, info.extension))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     const convert_args *args = arguments;
     const char *in = args->common.operands.items[0];
     const char *out = args->common.operands.items[1];
     if (args->verify && stn_is_stdout(out)) {
         return stn_app_usage(app, err, "--verify: standard output cannot be read back");
+    }
+    if (args->verify && write_only(out, args->to)) {
+        return stn_app_usage(app, err, "--verify: %s would be in a format that is not read", out);
     }
     stn_status status = stn_inputs_guard(app, in, out, err);
     if (status == STN_OK) {

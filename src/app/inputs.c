@@ -127,6 +127,12 @@ static stn_status load(stn_trace *trace, const char *path, const stn_selection *
     return status;
 }
 
+/* Does it leave any event out? */
+static bool selects(const stn_filter *f) {
+    return f->begin_ns || f->end_ns || f->cpu_count || f->tid_count || f->comm_count ||
+           f->event_count;
+}
+
 stn_status stn_traces_load(stn_traces *traces, const stn_texts *paths,
                            const stn_selection *selection, const stn_common *common, FILE *notes,
                            stn_catalog *catalog, stn_err *err) {
@@ -140,8 +146,8 @@ stn_status stn_traces_load(stn_traces *traces, const stn_texts *paths,
         traces->all[i] = &traces->items[i];
         status = load(&traces->items[i], paths->items[i], selection, common, notes, catalog, err);
         if (status == STN_OK && traces->items[i].meta.event_count == 0) {
-            status = stn_err_set(err, STN_ERANGE, "%s: holds no event that was selected",
-                                 paths->items[i]);
+            status = stn_err_set(err, STN_ERANGE, "%s: holds no event%s", paths->items[i],
+                                 selects(&selection->filter) ? " that was selected" : "");
         }
     }
     if (status != STN_OK) {

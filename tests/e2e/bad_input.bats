@@ -192,3 +192,25 @@ refused() {
     run standin kernel check --rules nothing.rules "$golden/tiny.txt"
     [ "$status" = 1 ]
 }
+
+@test "bad input: an empty trace is told from one of which nothing was selected" {
+    echo 'time_ns,cpu,tid,comm,event,original,fields' >head.csv
+    run standin kernel train head.csv -o m.stn
+    [ "$status" = 1 ]
+    [ "$output" = "standin kernel train: head.csv: holds no event" ]
+    run standin kernel train --cpu 0 head.csv -o m.stn
+    [ "$output" = "standin kernel train: head.csv: holds no event that was selected" ]
+    [ ! -e m.stn ]
+}
+
+@test "bad input: --verify of what cannot be read back" {
+    echo 'time_ns,cpu,tid,comm,event,original,fields' >head.csv
+    for out in a.json a.json.zst "--to=json b.txt"; do
+        # shellcheck disable=SC2086 # words on purpose
+        run standin kernel convert --verify head.csv $out
+        [ "$status" = 2 ]
+        [[ "$output" == *"--verify: "*"not read"* ]]
+    done
+    [ "$(ls)" = head.csv ]
+    standin kernel convert --verify head.csv a.txt
+}
