@@ -307,7 +307,28 @@ static void resuming_equals_never_having_stopped(void **state) {
 
 /* ---- damage ---------------------------------------------------------------------- */
 
-/* With the hash made right again, the parts themselves have to notice or to be sane. */
+/* Parses the model's bytes with @p size of them at @p at changed by exclusive or with @p flip, the
+ * hash made right again, and puts the bytes back. */
+static stn_status parse_damaged(fixture *fx, size_t at, size_t size, uint8_t flip,
+                                stn_model **model) {
+    uint8_t hash_was[8];
+    memcpy(hash_was, file.bytes + 24, 8);
+    for (size_t i = 0; i < size; i++) {
+        file.bytes[at + i] ^= flip;
+    }
+    uint64_t hash = stn_blob_hash(file.bytes + HEAD, file.size - HEAD);
+    for (int i = 0; i < 8; i++) {
+        file.bytes[24 + i] = (uint8_t)(hash >> 8 * i);
+    }
+    stn_status status = stn_model_parse(model, file.bytes, file.size, fx->catalog, &fx->err);
+    for (size_t i = 0; i < size; i++) {
+        file.bytes[at + i] ^= flip;
+    }
+    memcpy(file.bytes + 24, hash_was, 8);
+    return status;
+}
+
+/* The parts themselves have to notice or to be sane. */
 static void damage_with_a_right_hash_makes_no_harm(void **state) {
     fixture *fx = *state;
     stn_rng rng;
@@ -318,15 +339,9 @@ static void damage_with_a_right_hash_makes_no_harm(void **state) {
     size_t refused = 0;
     for (int round = 0; round < 60; round++) {
         size_t at = round < 50 ? end - 1 - (size_t)round : end + (size_t)stn_rng_below(&rng, 4096);
-        uint8_t flip = (uint8_t)(1 + stn_rng_below(&rng, 255)), head[8];
-        memcpy(head, file.bytes + 24, 8);
-        file.bytes[at] ^= flip;
-        uint64_t hash = stn_blob_hash(file.bytes + HEAD, file.size - HEAD);
-        for (int i = 0; i < 8; i++) {
-            file.bytes[24 + i] = (uint8_t)(hash >> 8 * i);
-        }
+        uint8_t flip = (uint8_t)(1 + stn_rng_below(&rng, 255));
         stn_model *model;
-        stn_status status = stn_model_parse(&model, file.bytes, file.size, fx->catalog, &fx->err);
+        stn_status status = parse_damaged(fx, at, 1, flip, &model);
         if (status == STN_OK) {
             stn_trace_fini(&fx->trace);
             stn_trace_init(&fx->trace, fx->catalog);
@@ -336,10 +351,19 @@ static void damage_with_a_right_hash_makes_no_harm(void **state) {
             assert_int_equal(status, STN_EFORMAT);
             refused++;
         }
-        file.bytes[at] ^= flip;
-        memcpy(file.bytes + 24, head, 8);
     }
     assert_in_range(refused, 20, 60);
+}
+
+/* The last label's rate lies before six numbers of 32 bits and one of 64, before the weights;
+ * turning its sign makes it negative. */
+static void a_negative_rate_is_refused(void **state) {
+    fixture *fx = *state;
+    const stn_diffusion *d = learned->model->state;
+    size_t weights = file.size - d->net.params.count * sizeof(float);
+    stn_model *model;
+    assert_true(d->rates[d->label_count - 1] > 0);
+    assert_int_equal(parse_damaged(fx, weights - 33, 1, 0x80, &model), STN_EFORMAT);
 }
 
 static void each_failed_allocation_of_training_is_clean(void **state) {
@@ -385,6 +409,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(labels_are_known_by_name, fx_setup, fx_teardown),
         cmocka_unit_test_setup_teardown(resuming_equals_never_having_stopped, fx_setup,
                                         fx_teardown),
+        cmocka_unit_test_setup_teardown(a_negative_rate_is_refused, fx_setup, fx_teardown),
         cmocka_unit_test_setup_teardown(damage_with_a_right_hash_makes_no_harm, fx_setup,
                                         fx_teardown),
         cmocka_unit_test_setup_teardown(each_failed_allocation_of_training_is_clean, fx_setup,

@@ -86,11 +86,11 @@ static stn_status labels_get(stn_diffusion *d, stn_cursor *cursor) {
         if (!d->labels[i]) {
             return STN_ENOMEM;
         }
+        d->label_count++;
         d->rates[i] = stn_cursor_f64(cursor);
         if (!isfinite(d->rates[i]) || d->rates[i] < 0) {
             return STN_EFORMAT;
         }
-        d->label_count++;
     }
     return STN_OK;
 }
