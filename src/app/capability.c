@@ -13,6 +13,7 @@
 #include <trace-cmd/trace-cmd.h>
 
 #include "app/capability.h"
+#include "kernel/trace/record.h"
 #include "llm/engine/llama.h"
 
 static void set_version(stn_finding *finding, const char *text) {
@@ -23,6 +24,7 @@ static void look_tracing(stn_finding *finding) {
     static const char *const roots[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
     struct utsname kernel;
     char path[64];
+    int why = ENOENT;
     for (size_t i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/instances", roots[i]);
         if (access(path, W_OK | X_OK) == 0) {
@@ -32,9 +34,13 @@ static void look_tracing(stn_finding *finding) {
             }
             return;
         }
+        why = why == ENOENT ? errno : why;
     }
-    if (geteuid() != 0) {
-        snprintf(finding->why, sizeof finding->why, "tracefs may be written by root only");
+    finding->how = stn_record_way_out(why);
+    if (finding->how) {
+        snprintf(finding->why, sizeof finding->why, "%s",
+                 geteuid() != 0 ? "tracefs may be written by root only"
+                                : "tracefs may not be written here");
         return;
     }
     /* Root and not there: not mounted (record mounts it) or not in the kernel. */

@@ -11,12 +11,13 @@ typedef struct stn_finding {
     bool found;
     char version[640]; /**< "" if not known */
     char why[200];     /**< if not found: what is in the way, "" if it is simply not there */
+    const char *how;   /**< what helps here, static; NULL: the row's */
 } stn_finding;
 
 typedef struct stn_capability {
     const char *name;    /**< "live tracing" */
     const char *purpose; /**< "standin kernel record" */
-    const char *how;     /**< one command that adds it */
+    const char *how;     /**< one command that adds it, where nothing else is in the way */
     void (*look)(stn_finding *finding);
 } stn_capability;
 

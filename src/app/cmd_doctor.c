@@ -5,6 +5,10 @@
 #include "app/commands.h"
 #include "app/emit.h"
 
+static const char *how_of(const stn_capability *row, const stn_finding *finding) {
+    return finding->how ? finding->how : row->how;
+}
+
 static stn_status print_json(stn_app *app, stn_err *err) {
     json_t *list = json_array();
     const stn_capability *row;
@@ -13,8 +17,8 @@ static stn_status print_json(stn_app *app, stn_err *err) {
         row->look(&finding);
         json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:s, s:s, s:s}", "name", row->name,
                                               "found", finding.found, "version", finding.version,
-                                              "how", row->how, "purpose", row->purpose, "why",
-                                              finding.found ? "" : finding.why));
+                                              "how", how_of(row, &finding), "purpose", row->purpose,
+                                              "why", finding.found ? "" : finding.why));
     }
     return stn_emit_json(app->out, json_pack("{s:o}", "capabilities", list), err);
 }
@@ -32,7 +36,7 @@ static stn_status run(stn_app *app, const void *args, stn_err *err) {
             fprintf(app->out, "%-13s found    %s\n", row->name, finding.version);
         } else {
             fprintf(app->out, "%-13s missing  %s%sfor %s: %s\n", row->name, finding.why,
-                    finding.why[0] ? "; " : "", row->purpose, row->how);
+                    finding.why[0] ? "; " : "", row->purpose, how_of(row, &finding));
         }
     }
     return STN_OK;

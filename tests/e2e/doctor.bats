@@ -29,11 +29,19 @@
     [ "$(jq '.capabilities[] | select(.name == "OpenBLAS" or .name == "SQLite") | .found' <<<"$output" | sort -u)" = false ]
 }
 
-@test "doctor: without rights live tracing is missing and says why" {
+@test "doctor: without rights live tracing is missing, with the advice that record gives" {
     [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip "needs root to drop it"
     cp "$STANDIN" "$BATS_FILE_TMPDIR/standin"
     chmod -R a+rX "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR" 2>/dev/null || true
     run setpriv --reuid=65534 --regid=65534 --clear-groups "$BATS_FILE_TMPDIR/standin" doctor
     [ "$status" = 0 ] || skip "the program cannot be reached without rights"
     [[ "${lines[0]}" == "live tracing  missing"*"root"* ]]
+    advice=${lines[0]##*: }
+    [ "$advice" = "run it as root, for example with sudo" ]
+    run setpriv --reuid=65534 --regid=65534 --clear-groups "$BATS_FILE_TMPDIR/standin" doctor --json
+    [ "$(jq -r '.capabilities[0].how' <<<"$output")" = "$advice" ]
+    run setpriv --reuid=65534 --regid=65534 --clear-groups "$BATS_FILE_TMPDIR/standin" \
+        kernel record -o /dev/shm/never.dat -- true
+    [ "$status" = 1 ]
+    [[ "$output" == *": $advice" ]]
 }

@@ -45,12 +45,16 @@ typedef struct stn_record_stats {
     bool stopped;       /**< progress said stop, before the command or the time ended */
 } stn_record_stats;
 
+/** What helps when tracefs refuses with @p why (errno): another user, boot option or container.
+ *  @return static text, NULL if nothing is known to */
+const char *stn_record_way_out(int why);
+
 /** Record into @p path (there whole or not at all).
  *  @param progress called about once a second with nanoseconds done and wanted; false ends the
  *                  recording in good order, which is ::STN_OK with stats->stopped
  *  @return STN_OK; STN_EPERM (which right is missing, and how to get it), STN_EUNSUPPORTED
- *          (no tracefs), STN_ENOTFOUND (no such event or command), STN_ERANGE, STN_EIO,
- *          STN_ENOMEM */
+ *          (no tracefs), STN_ERANGE (no such event or CPU), STN_ENOTFOUND (no such command),
+ *          STN_EIO, STN_ENOMEM */
 stn_status stn_record(const char *path, const stn_record_options *options, stn_record_stats *stats,
                       stn_progress_fn progress, void *user, stn_err *err) STN_MUST_USE;
 

@@ -28,25 +28,34 @@ static bool lockdown(void) {
     return text[0] && !strstr(text, "[none]");
 }
 
+const char *stn_record_way_out(int why) {
+    if (geteuid() != 0 && (why == EACCES || why == EPERM || why == ENOENT)) {
+        return "run it as root, for example with sudo";
+    }
+    if (why != EPERM && why != EACCES && why != EROFS) {
+        return NULL;
+    }
+    return lockdown()
+               ? "boot with lockdown=none to record"
+               : "in a container, start it with --privileged and /sys/kernel/tracing mounted";
+}
+
 /* Why tracing is refused, in one sentence with the way out. */
 static stn_status refused(stn_err *err, const char *what) {
     int why = errno;
-    if (geteuid() != 0 && (why == EACCES || why == EPERM || why == ENOENT)) {
-        return stn_err_set(err, STN_EPERM,
-                           "recording needs to write to the kernel's tracefs, which root may: run "
-                           "it as root, for example with sudo");
+    const char *way_out = stn_record_way_out(why);
+    if (!way_out) {
+        return stn_err_set(err, STN_EIO, "%s: %s", what, strerror(why));
     }
-    if ((why == EPERM || why == EACCES) && lockdown()) {
+    if (geteuid() != 0) {
         return stn_err_set(err, STN_EPERM,
-                           "kernel lockdown forbids %s; boot with lockdown=none to record", what);
+                           "recording needs to write to the kernel's tracefs, which root may: %s",
+                           way_out);
     }
-    if (why == EPERM || why == EACCES) {
-        return stn_err_set(err, STN_EPERM,
-                           "%s is not allowed here although we are root: in a container, start it "
-                           "with --privileged and /sys/kernel/tracing mounted",
-                           what);
-    }
-    return stn_err_set(err, STN_EIO, "%s: %s", what, strerror(why));
+    return stn_err_set(err, STN_EPERM,
+                       lockdown() ? "kernel lockdown forbids %s; %s"
+                                  : "%s is not allowed here although we are root: %s",
+                       what, way_out);
 }
 
 static stn_status find_tracefs(stn_err *err) {
@@ -265,9 +274,9 @@ static stn_status enable_word(stn_instance *instance, const char *word, stn_err 
         return status;
     }
     return strchr(word, ':')
-               ? stn_err_set(err, STN_ENOTFOUND, "this kernel has no tracepoint %s", word)
+               ? stn_err_set(err, STN_ERANGE, "this kernel has no tracepoint %s", word)
                : stn_err_set(
-                     err, STN_ENOTFOUND,
+                     err, STN_ERANGE,
                      "no set of events is called \"%s\"; expected default, sched, syscalls, "
                      "irq, timer, block, net or SYSTEM:EVENT",
                      word);
