@@ -148,7 +148,8 @@ typedef struct stn_filter {
  *  @param format  name of a format, or NULL to recognise it by content (not of a pipe)
  *  @param filter  NULL for all; borrowed for the life of the reader
  *  @param[out] out  the caller closes it; NULL on error
- *  @return STN_OK; STN_ENOTFOUND, STN_EIO, STN_EFORMAT, STN_EUNSUPPORTED, STN_ENOMEM */
+ *  @return STN_OK; STN_ERANGE (no such format, or a pipe without one), STN_ENOTFOUND, STN_EIO,
+ *          STN_EFORMAT, STN_EUNSUPPORTED, STN_ENOMEM */
 stn_status stn_reader_open(stn_reader **out, const char *path, const char *format,
                            const stn_filter *filter, stn_catalog *catalog,
                            stn_err *err) STN_MUST_USE;
@@ -167,21 +168,32 @@ void stn_reader_close(stn_reader *reader);
 
 typedef struct stn_writer stn_writer;
 
+/** What a writer has written, lost marks apart. */
+typedef struct stn_written {
+    uint64_t events; /**< that the output tells of */
+    /** JSON draws two events as one item where they belong together, and may keep a sample of the
+     *  items; 0 for other formats. */
+    uint64_t items, items_of;
+} stn_written;
+
 typedef struct stn_writer_options {
-    uint64_t max_events; /**< sampling bound of the JSON writer, STN_ERANGE for
-                              others; 0: no bound */
+    uint64_t max_events;  /**< items that the JSON writer keeps, STN_ERANGE for
+                               others; 0: all */
+    stn_written *written; /**< filled by stn_writer_commit(), borrowed until then; may be NULL */
 } stn_writer_options;
 
 /** Begin writing a trace to @p path; nothing is visible there before stn_writer_commit().
  *  @param format   name of a format that writes, or NULL to take it from the path's ending
  *  @param meta     borrowed for the call; may be NULL
  *  @param options  borrowed for the call; NULL for defaults
- *  @return STN_OK; STN_ERANGE (unknown format), STN_EUNSUPPORTED, STN_EIO, STN_ENOMEM */
+ *  @return STN_OK; STN_ERANGE (no such format, or none for such a path), STN_EUNSUPPORTED,
+ *          STN_EIO, STN_ENOMEM */
 stn_status stn_writer_open(stn_writer **out, const char *path, const char *format,
                            const stn_catalog *catalog, const stn_trace_meta *meta,
                            const stn_writer_options *options, stn_err *err) STN_MUST_USE;
 
-/** Add one event (or lost mark); times must not decrease. Borrowed for the call. */
+/** Add one event (or lost mark). Borrowed for the call.
+ *  @return STN_OK; STN_EFORMAT (it comes before the one written last), STN_EIO, STN_ENOMEM */
 stn_status stn_writer_write(stn_writer *writer, const stn_event *event, stn_err *err) STN_MUST_USE;
 
 /** Make the output visible under its name and close. On error nothing is left behind.

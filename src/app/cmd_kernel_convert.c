@@ -18,10 +18,12 @@ typedef struct convert_args {
 
 typedef struct convert_counts {
     uint64_t events_in, events_out, lost_events;
+    stn_written written;
     char format_in[32];
 } convert_counts;
 
-static stn_status copy(stn_reader *reader, stn_writer *writer, uint64_t *written,
+/* @param in  what an event that cannot be written as it is came from */
+static stn_status copy(stn_reader *reader, stn_writer *writer, const char *in,
                        stn_progress *progress, stn_err *err) {
     for (uint64_t n = 1;; n++) {
         stn_event event;
@@ -29,13 +31,13 @@ static stn_status copy(stn_reader *reader, stn_writer *writer, uint64_t *written
         if (status == STN_END) {
             return STN_OK;
         }
-        if (status == STN_OK) {
-            status = stn_writer_write(writer, &event, err);
-        }
         if (status != STN_OK) {
             return status;
         }
-        *written += event.type != STN_TYPE_LOST;
+        status = stn_writer_write(writer, &event, err);
+        if (status != STN_OK) {
+            return status == STN_EFORMAT ? stn_err_prepend(err, status, "%s", in) : status;
+        }
         if (n % 4096 == 0 && !stn_progress_tick(progress, n, 0)) {
             return stn_err_set(err, STN_EINTR, "interrupted");
         }
@@ -67,7 +69,7 @@ static stn_status count_events(const char *path, const char *format, uint64_t *c
 static stn_status transfer(stn_app *app, const convert_args *args, stn_reader *reader,
                            stn_catalog *catalog, convert_counts *counts, stn_err *err) {
     const char *out = args->common.operands.items[1];
-    stn_writer_options options = {.max_events = args->max_events};
+    stn_writer_options options = {.max_events = args->max_events, .written = &counts->written};
     stn_writer *writer = NULL;
     stn_status status =
         stn_writer_open(&writer, out, args->to, catalog, stn_reader_meta(reader), &options, err);
@@ -77,20 +79,18 @@ static stn_status transfer(stn_app *app, const convert_args *args, stn_reader *r
     stn_progress progress;
     stn_progress_begin(&progress, app->notes, args->common.quiet || args->common.json, "converting",
                        "events");
-    status = copy(reader, writer, &counts->events_out, &progress, err);
+    status = copy(reader, writer, args->common.operands.items[0], &progress, err);
     stn_progress_end(&progress);
     if (status != STN_OK) {
         stn_writer_abort(writer);
-        /* An event that cannot be written as it is: the input's fault, which it shall name. */
-        return status == STN_ERANGE
-                   ? stn_err_prepend(err, status, "%s", args->common.operands.items[0])
-                   : status;
+        return status;
     }
     const stn_trace_meta *meta = stn_reader_meta(reader);
     counts->events_in = meta->event_count;
     counts->lost_events = meta->lost_count;
     snprintf(counts->format_in, sizeof counts->format_in, "%s", meta->format);
     status = stn_writer_commit(writer, err);
+    counts->events_out = counts->written.events;
     if (status == STN_OK && args->verify) {
         status = count_events(out, args->to, &counts->events_out, err);
     }
@@ -101,21 +101,28 @@ static stn_status report(stn_app *app, const convert_args *args, const convert_c
                          stn_err *err) {
     FILE *to = stn_is_stdout(args->common.operands.items[1]) ? app->notes : app->out;
     if (args->common.json) {
-        return stn_emit_json(
-            to,
-            json_pack("{s:I, s:I, s:I, s:s}", "events_in", (json_int_t)counts->events_in,
-                      "events_out", (json_int_t)counts->events_out, "lost_events",
-                      (json_int_t)counts->lost_events, "format", counts->format_in),
-            err);
+        bool drawn = counts->written.items_of > 0;
+        json_t *items = drawn ? json_integer((json_int_t)counts->written.items) : json_null();
+        json_t *of = drawn ? json_integer((json_int_t)counts->written.items_of) : json_null();
+        return stn_emit_json(to,
+                             json_pack("{s:I, s:I, s:I, s:s, s:o, s:o}", "events_in",
+                                       (json_int_t)counts->events_in, "events_out",
+                                       (json_int_t)counts->events_out, "lost_events",
+                                       (json_int_t)counts->lost_events, "format", counts->format_in,
+                                       "items", items, "items_of", of),
+                             err);
     }
     if (!args->common.quiet) {
         char in[32];
         char out[32];
         char lost[32];
-        fprintf(to, "events in  %s\nevents out %s\nlost       %s\n",
-                stn_value_grouped(counts->events_in, in),
-                stn_value_grouped(counts->events_out, out),
-                stn_value_grouped(counts->lost_events, lost));
+        fprintf(to, "events in  %s\nevents out %s", stn_value_grouped(counts->events_in, in),
+                stn_value_grouped(counts->events_out, out));
+        if (counts->written.items_of > 0) {
+            fprintf(to, ", in %s of %s items", stn_value_grouped(counts->written.items, in),
+                    stn_value_grouped(counts->written.items_of, out));
+        }
+        fprintf(to, "\nlost       %s\n", stn_value_grouped(counts->lost_events, lost));
     }
     return STN_OK;
 }
@@ -178,8 +185,7 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     if (status == STN_OK) {
         status = report(app, args, &counts, err);
     }
-    if (status == STN_OK && counts.events_in != counts.events_out &&
-        (args->max_events == 0 || !args->verify)) {
+    if (status == STN_OK && counts.events_in != counts.events_out && args->max_events == 0) {
         status = stn_err_set(err, STN_EFORMAT, "%s: %llu events came in and %llu went out", out,
                              (unsigned long long)counts.events_in,
                              (unsigned long long)counts.events_out);
@@ -194,7 +200,8 @@ static const stn_option options[] = {
     {"to", 0, STN_OPTION_TEXT, offsetof(convert_args, to), "FORMAT",
      "format to write, instead of taking it from the ending of OUT", false},
     {"max-events", 0, STN_OPTION_COUNT, offsetof(convert_args, max_events), "N",
-     "JSON only: keep about N events, evenly over time", false},
+     "JSON only: keep N items, evenly over time; an item is one event or two that belong together",
+     false},
     {"verify", 0, STN_OPTION_FLAG, offsetof(convert_args, verify), NULL,
      "read OUT back and count its events", false},
     {NULL, 0, STN_OPTION_FLAG, 0, NULL, NULL, false},
@@ -207,8 +214,9 @@ const stn_command stn_cmd_kernel_convert = {
     .details =
         "Reads IN and writes OUT event by event, in bounded memory. Unknown events are carried "
         "with all their fields. Prints how many events came in and went out, which must agree "
-        "(exit code 1 otherwise), and how many the tracer says it lost. OUT may be - for standard "
-        "output; the figures then go to standard error. IN is never written over.",
+        "(exit code 1 otherwise) unless --max-events leaves some out, and how many the tracer says "
+        "it lost. OUT may be - for standard output; the figures then go to standard error. IN is "
+        "never written over.",
     .operands = "IN OUT",
     .operand_min = 2,
     .operand_max = 2,

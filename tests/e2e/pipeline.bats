@@ -19,6 +19,21 @@ keys() {
     done
 }
 
+@test "pipeline: convert --max-events says how many events are told of, in how many items" {
+    run standin kernel convert --max-events 5000 "$STN_SOURCE_DIR/examples/backup.run3.txt.zst" some.json
+    [ "$status" = 0 ]
+    [ "${lines[0]}" = "events in  36,000" ]
+    [[ "${lines[1]}" =~ ^"events out "([0-9,]+)", in 5,000 of "([0-9,]+)" items"$ ]]
+    standin kernel convert --json --max-events 5000 "$STN_SOURCE_DIR/examples/backup.run3.txt.zst" some.json >some
+    jq -e '.events_in == 36000 and .events_out > 5000 and .events_out < 10000 and .items == 5000 and .items_of > 5000' some
+    standin kernel convert --json "$STN_SOURCE_DIR/examples/backup.run3.txt.zst" all.json >all
+    jq -s -e '.[0].items_of == .[1].items and .[1].items == .[1].items_of and .[1].events_out == 36000' some all
+    # what is in the file is what was said
+    [ "$(jq '[.traceEvents[] | select(.ph == "X" or (.ph == "i" and .cat != "lost"))] | length' some.json)" = 5000 ]
+    standin kernel convert --json --time ..0.1 "$STN_SOURCE_DIR/examples/backup.run3.txt.zst" a.csv >csv
+    jq -e '.items == null and .items_of == null' csv
+}
+
 @test "pipeline: train says what json.md promises, and the same seed the same model" {
     standin kernel train --json --seed 3 examples/backup.run1.txt.zst -o a.stn >out.json
     keys . events seconds peak_rss_bytes parameters train_loss valid_loss

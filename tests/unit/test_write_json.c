@@ -3,9 +3,11 @@
 
 #include <jansson.h>
 
+static stn_written counts; /* of the file written last */
+
 static json_t *written(fixture *fx, uint64_t max_events) {
     const char *path = fx_path(fx, "out.json");
-    stn_writer_options options = {.max_events = max_events};
+    stn_writer_options options = {.max_events = max_events, .written = &counts};
     if (fx_try_write(fx, path, "json", &options)) {
         fail_msg("%s", fx->err.text);
     }
@@ -159,7 +161,33 @@ static void test_sample(void **state) {
     assert_int_equal(number_of(other, "items"), 100);
     assert_int_equal(number_of(other, "items_of"), 500);
     assert_int_equal(number_of(other, "events"), 1000);
+    assert_int_equal(counts.events, 200);
+    assert_int_equal(counts.items, 100);
+    assert_int_equal(counts.items_of, 500);
     json_decref(root);
+}
+
+/* What the kept items tell of adds up: all events if all are kept, a switch never twice. */
+static void test_counts(void **state) {
+    fixture *fx = *state;
+    fx_add_kernel(fx);
+    fx_add_loss(fx, 1000001500, 0, 5, 1000001100);
+    fx_add_edges(fx);
+    json_t *root = written(fx, 0);
+    uint64_t events = (uint64_t)number_of(json_object_get(root, "otherData"), "events");
+    json_decref(root);
+    assert_int_equal(counts.events, events);
+    uint64_t items = counts.items_of;
+    assert_true(items > 3 && items < events);
+    uint64_t before = 0;
+    for (uint64_t n = 1; n <= items; n++) {
+        json_decref(written(fx, n));
+        assert_int_equal(counts.items, n);
+        assert_int_equal(counts.items_of, items);
+        assert_true(counts.events >= before && counts.events <= before + 2);
+        before = counts.events;
+    }
+    assert_int_equal(before, events);
 }
 
 int main(void) {
@@ -167,6 +195,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         ONE(test_slices),          ONE(test_open_slices), ONE(test_broken_pairs),
         ONE(test_edges_are_valid), ONE(test_no_events),   ONE(test_sample),
+        ONE(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

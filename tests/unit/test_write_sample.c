@@ -14,7 +14,7 @@ static char *sampled(fixture *fx, uint64_t limit, unsigned count, uint64_t *kept
         char item[16];
         int size = snprintf(item, sizeof item, "%u\n", i);
         if (stn_sample_admit(sample)) {
-            assert_int_equal(stn_sample_keep(sample, item, (size_t)size, &fx->err), STN_OK);
+            assert_int_equal(stn_sample_keep(sample, item, (size_t)size, 1, &fx->err), STN_OK);
         }
     }
     assert_int_equal(stn_outfile_open(&file, path, &fx->err), STN_OK);
@@ -75,7 +75,7 @@ static void test_no_memory(void **state) {
     assert_int_equal(stn_sample_open(&sample, 5, &fx->err), STN_OK);
     assert_true(stn_sample_admit(sample));
     stn_alloc_fail_at(1);
-    assert_int_equal(stn_sample_keep(sample, "x", 1, &fx->err), STN_ENOMEM);
+    assert_int_equal(stn_sample_keep(sample, "x", 1, 1, &fx->err), STN_ENOMEM);
     stn_alloc_fail_at(0);
     stn_sample_close(sample);
     stn_sample_close(NULL);

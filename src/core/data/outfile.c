@@ -102,6 +102,10 @@ static bool ends_in(const char *path, const char *ending) {
     return length > size && strcmp(path + length - size, ending) == 0;
 }
 
+bool stn_outfile_packs(const char *path) {
+    return ends_in(path, ".zst") || ends_in(path, ".gz");
+}
+
 static stn_status choose_encoder(stn_outfile *file, const char *path, stn_err *err) {
     file->encode = encode_plain;
     if (ends_in(path, ".zst")) {
@@ -263,7 +267,7 @@ stn_status stn_outfile_printf(stn_outfile *file, stn_err *err, const char *fmt, 
 
 stn_status stn_outfile_hole(stn_outfile *file, uint64_t size, stn_err *err) {
     if (!file->temporary || file->encode != encode_plain) {
-        return stn_err_set(err, STN_EUNSUPPORTED,
+        return stn_err_set(err, STN_ERANGE,
                            "a hole needs a plain file, no pipe, device or compression");
     }
     stn_status status = outfile_flush(file, false, err);

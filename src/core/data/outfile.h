@@ -12,12 +12,14 @@ typedef struct stn_outfile stn_outfile;
 /** Begin writing what will be @p path. "-" is standard output (nothing to rename).
  *  @return STN_OK; STN_EIO, STN_EPERM, STN_ENOMEM */
 stn_status stn_outfile_open(stn_outfile **out, const char *path, stn_err *err) STN_MUST_USE;
+/** Does the name ask for compression? */
+bool stn_outfile_packs(const char *path);
 stn_status stn_outfile_write(stn_outfile *file, const void *bytes, size_t size,
                              stn_err *err) STN_MUST_USE;
 stn_status stn_outfile_printf(stn_outfile *file, stn_err *err, const char *fmt, ...) STN_MUST_USE
     STN_PRINTF(3, 4);
 /** @p size zeros that take no room on the disk: a hole in a file that is written plain.
- *  @return STN_OK; STN_EUNSUPPORTED (compressed, a pipe, a device), STN_EIO */
+ *  @return STN_OK; STN_ERANGE (compressed, a pipe, a device), STN_EIO */
 stn_status stn_outfile_hole(stn_outfile *file, uint64_t size, stn_err *err) STN_MUST_USE;
 /** Flush, rename, free; on error the temporary is removed. */
 stn_status stn_outfile_commit(stn_outfile *file, stn_err *err) STN_MUST_USE;

@@ -11,6 +11,7 @@ static const stn_format rows[] = {
         .more_extensions = ".ctf",
         .read = &stn_read_ctf,
         .write = &stn_write_ctf,
+        .whole = true,
     },
     {
         .info = {.name = "trace.dat",
@@ -48,6 +49,7 @@ static const stn_format rows[] = {
                  .summary = "Apache Parquet through DuckDB",
                  .extension = ".parquet"},
         .write = &stn_write_parquet,
+        .whole = true,
         .available = stn_parquet_available,
     },
 };

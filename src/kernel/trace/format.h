@@ -32,7 +32,8 @@ typedef struct stn_write_ops {
     stn_status (*open)(void **self, const char *path, const stn_catalog *catalog,
                        const stn_trace_meta *meta, const stn_writer_options *options, stn_err *err);
     stn_status (*write)(void *self, const stn_event *event, stn_err *err);
-    /** Frees self in either case. */
+    /** Frees self in either case. What options->written says is then all events that were
+     *  written; a format of which that is not true sets it. */
     stn_status (*commit)(void *self, stn_err *err);
     void (*abort)(void *self);
 } stn_write_ops;
@@ -42,6 +43,7 @@ typedef struct stn_format {
     const char *more_extensions; /**< other endings that select it for writing, space-separated */
     const stn_read_ops *read;    /**< NULL: does not read */
     const stn_write_ops *write;  /**< NULL: does not write */
+    bool whole;                  /**< is written as it is, never compressed by its name */
     bool (*available)(void);     /**< NULL: always */
 } stn_format;
 

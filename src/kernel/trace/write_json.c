@@ -82,6 +82,7 @@ typedef struct json_writer {
     const stn_catalog *catalog;
     stn_outfile *file;
     stn_sample *sample; /* NULL: everything */
+    stn_written *written;
     stn_line line;
     uint64_t begin_ns, last_ns;
     uint64_t events, items;
@@ -125,7 +126,8 @@ static stn_status line_write(json_writer *writer, stn_err *err) {
     return stn_outfile_write(writer->file, writer->line.bytes, writer->line.size, err);
 }
 
-static stn_status item_end(json_writer *writer, stn_err *err) {
+/* @param events  how many of them the item tells of */
+static stn_status item_end(json_writer *writer, uint32_t events, stn_err *err) {
     stn_line_char(&writer->line, '}');
     writer->items++;
     if (!writer->sample) {
@@ -134,7 +136,7 @@ static stn_status item_end(json_writer *writer, stn_err *err) {
     if (writer->line.failed) {
         return stn_err_set(err, STN_ENOMEM, "out of memory for a line");
     }
-    return stn_sample_keep(writer->sample, writer->line.bytes, writer->line.size, err);
+    return stn_sample_keep(writer->sample, writer->line.bytes, writer->line.size, events, err);
 }
 
 static bool item_wanted(json_writer *writer) {
@@ -217,7 +219,9 @@ static stn_status slice_end(json_writer *writer, slice *s, int pid, int64_t tid,
         stn_line_string(line, s->args.size ? ",\"unfinished\":true" : "\"unfinished\":true");
     }
     stn_line_char(line, '}');
-    return item_end(writer, err);
+    /* A switch belongs to the thread that it takes away, so that none counts twice. */
+    uint32_t begun = pid == PID_CPUS ? 0 : 1;
+    return item_end(writer, begun + (event ? 1 : 0), err);
 }
 
 static void slice_free(slice *s) {
@@ -247,7 +251,7 @@ static stn_status put_instant(json_writer *writer, const stn_event *event, stn_e
     stn_line_string(line, ",\"args\":{");
     put_args_with_cpu(writer, line, event);
     stn_line_char(line, '}');
-    return item_end(writer, err);
+    return item_end(writer, 1, err);
 }
 
 /* ---- rows of CPUs ---------------------------------------------------- */
@@ -559,6 +563,7 @@ static stn_status json_open(void **self, const char *path, const stn_catalog *ca
         return stn_err_set(err, STN_ENOMEM, "out of memory");
     }
     writer->catalog = catalog;
+    writer->written = options->written;
     writer->next_comm = STN_NO_ID;
     writer->next_pid = STN_NO_ID;
     stn_status status = stn_outfile_open(&writer->file, path, err);
@@ -643,6 +648,13 @@ static stn_status put_tail(json_writer *writer, stn_err *err) {
         (unsigned long long)kept, (unsigned long long)seen);
 }
 
+static void tell_written(const json_writer *writer) {
+    const stn_sample *sample = writer->sample;
+    *writer->written = (stn_written){.events = sample ? stn_sample_events(sample) : writer->events,
+                                     .items = sample ? stn_sample_count(sample) : writer->items,
+                                     .items_of = sample ? stn_sample_seen(sample) : writer->items};
+}
+
 static stn_status json_commit(void *self, stn_err *err) {
     json_writer *writer = self;
     stn_status status = close_slices(writer, err);
@@ -654,6 +666,9 @@ static stn_status json_commit(void *self, stn_err *err) {
     }
     if (!status) {
         status = put_tail(writer, err);
+    }
+    if (!status && writer->written) {
+        tell_written(writer);
     }
     if (!status) {
         status = stn_outfile_commit(writer->file, err);

@@ -17,12 +17,14 @@ struct stn_sample {
     uint64_t *heap; /* [count] ranks in the sample, highest first */
     size_t count;
     size_t capacity;
-    FILE *spool; /* records: rank, size, bytes */
+    FILE *spool;     /* records, each before its bytes */
+    uint64_t events; /* of the items drained */
 };
 
 typedef struct record {
     uint64_t rank;
     uint64_t size;
+    uint64_t events;
 } record;
 
 stn_status stn_sample_open(stn_sample **out, uint64_t limit, stn_err *err) {
@@ -74,7 +76,8 @@ static void sift_down(uint64_t *heap, size_t count) {
     }
 }
 
-stn_status stn_sample_keep(stn_sample *sample, const char *bytes, size_t size, stn_err *err) {
+stn_status stn_sample_keep(stn_sample *sample, const char *bytes, size_t size, uint64_t events,
+                           stn_err *err) {
     if (sample->count == sample->limit) {
         sample->heap[0] = sample->rank;
         sift_down(sample->heap, sample->count);
@@ -85,7 +88,7 @@ stn_status stn_sample_keep(stn_sample *sample, const char *bytes, size_t size, s
         sample->heap[sample->count] = sample->rank;
         sift_up(sample->heap, sample->count++);
     }
-    record head = {.rank = sample->rank, .size = size};
+    record head = {.rank = sample->rank, .size = size, .events = events};
     if (fwrite(&head, sizeof head, 1, sample->spool) != 1 ||
         (size && fwrite(bytes, size, 1, sample->spool) != 1)) {
         return stn_err_set(err, STN_EIO, "cannot write the temporary file: %s", strerror(errno));
@@ -107,9 +110,9 @@ static stn_status drain_records(stn_sample *sample, stn_outfile *file, char **by
         if (head.size && fread(*bytes, head.size, 1, sample->spool) != 1) {
             return spool_error(err);
         }
-        stn_status status = sample->count && head.rank <= sample->heap[0]
-                                ? stn_outfile_write(file, *bytes, head.size, err)
-                                : STN_OK;
+        bool stays = sample->count && head.rank <= sample->heap[0];
+        sample->events += stays ? head.events : 0;
+        stn_status status = stays ? stn_outfile_write(file, *bytes, head.size, err) : STN_OK;
         if (status) {
             return status;
         }
@@ -134,6 +137,10 @@ uint64_t stn_sample_seen(const stn_sample *sample) {
 
 uint64_t stn_sample_count(const stn_sample *sample) {
     return sample->count;
+}
+
+uint64_t stn_sample_events(const stn_sample *sample) {
+    return sample->events;
 }
 
 void stn_sample_close(stn_sample *sample) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/alloc.h"
+#include "core/data/outfile.h"
 #include "kernel/trace/format.h"
 
 struct stn_writer {
@@ -9,7 +10,9 @@ struct stn_writer {
     void *self;
     char *path;
     uint64_t last_ns;
-    uint64_t count;
+    uint64_t count;       /* events and marks */
+    stn_written done;     /* so far */
+    stn_written *written; /* NULL: nobody wants to know */
 };
 
 /* Is @p ending (of @p size bytes) a word of the space-separated list @p words? */
@@ -82,13 +85,19 @@ static stn_status writer_format(const char *path, const char *name, const stn_fo
             path);
     }
     if (!(*format)->write) {
-        return stn_err_set(err, STN_EUNSUPPORTED, "format '%s' is read, not written",
+        return stn_err_set(err, STN_ERANGE, "format '%s' is read, not written",
                            (*format)->info.name);
     }
     if (to_stdout && strcmp((*format)->info.extension, "/") == 0) {
-        return stn_err_set(err, STN_EUNSUPPORTED,
+        return stn_err_set(err, STN_ERANGE,
                            "-: format '%s' is a folder, which standard output cannot be",
                            (*format)->info.name);
+    }
+    if ((*format)->whole && stn_outfile_packs(path)) {
+        return stn_err_set(err, STN_ERANGE,
+                           "%s: format '%s' is not compressed as a whole; expected a name without "
+                           ".zst or .gz",
+                           path, (*format)->info.name);
     }
     return STN_OK;
 }
@@ -118,6 +127,7 @@ stn_status stn_writer_open(stn_writer **out, const char *path, const char *forma
     }
     writer->format = row;
     writer->path = path_copy;
+    writer->written = options ? options->written : NULL;
     status = row->write->open(&writer->self, path, catalog, meta ? meta : &no_meta,
                               options ? options : &defaults, err);
     if (status) {
@@ -132,7 +142,7 @@ stn_status stn_writer_open(stn_writer **out, const char *path, const char *forma
 
 stn_status stn_writer_write(stn_writer *writer, const stn_event *event, stn_err *err) {
     if (event->time_ns < writer->last_ns) {
-        return stn_err_set(err, STN_ERANGE,
+        return stn_err_set(err, STN_EFORMAT,
                            "%s: event %llu at %llu ns comes before the one written last (%llu ns)",
                            writer->path, (unsigned long long)writer->count,
                            (unsigned long long)event->time_ns, (unsigned long long)writer->last_ns);
@@ -143,6 +153,7 @@ stn_status stn_writer_write(stn_writer *writer, const stn_event *event, stn_err 
     }
     writer->last_ns = event->time_ns;
     writer->count++;
+    writer->done.events += event->type != STN_TYPE_LOST;
     return STN_OK;
 }
 
@@ -152,6 +163,9 @@ static void writer_free(stn_writer *writer) {
 }
 
 stn_status stn_writer_commit(stn_writer *writer, stn_err *err) {
+    if (writer->written) {
+        *writer->written = writer->done; /* JSON knows better */
+    }
     stn_status status = writer->format->write->commit(writer->self, err);
     if (status) {
         status = stn_err_prepend(err, status, "%s", writer->path);
