@@ -29,11 +29,11 @@ extern "C" {
 /** Outcome of a call. Values are stable. */
 typedef enum stn_status {
     STN_OK = 0,
-    STN_END = 1,          /**< no more items; not an error */
-    STN_ENOMEM = 2,       /**< out of memory */
-    STN_EIO = 3,          /**< the operating system refused to read or write */
-    STN_EFORMAT = 4,      /**< the input is not what it claims to be */
-    STN_ERANGE = 5,       /**< an argument is outside its documented range */
+    STN_END = 1,     /**< no more items; not an error */
+    STN_ENOMEM = 2,  /**< out of memory */
+    STN_EIO = 3,     /**< the operating system refused to read or write */
+    STN_EFORMAT = 4, /**< the input is not what it claims to be, or not fit for the work */
+    STN_ERANGE = 5,  /**< an argument is none of those documented; never for what a file holds */
     STN_EUNSUPPORTED = 6, /**< known, but not possible in this build or on this machine */
     STN_ENOTFOUND = 7,    /**< a named thing does not exist */
     STN_EPERM = 8,        /**< missing rights */

@@ -112,7 +112,7 @@ typedef struct stn_evaluate_options {
 /** Judge @p synthetic against @p real (held-out runs), given the runs @p train that the
  *  generator learned from. All borrowed, all of one catalog.
  *  @param[out] out  zeroed on error; the caller frees with stn_evaluation_fini()
- *  @return STN_OK; STN_ERANGE (a side is empty or too short), STN_ENOMEM, STN_EINTR */
+ *  @return STN_OK; STN_EFORMAT (a side is empty or too short), STN_ENOMEM, STN_EINTR */
 stn_status stn_evaluate(const stn_trace *const *train, size_t train_count,
                         const stn_trace *const *real, size_t real_count,
                         const stn_trace *const *synthetic, size_t synthetic_count,

@@ -64,8 +64,8 @@ typedef struct stn_train_stats {
 } stn_train_stats;
 
 /** Train on @p traces [count] (borrowed; windows never cross them).
- *  @return STN_OK; STN_ERANGE (no events, a kind or channel that is none), STN_ENOMEM,
- *  STN_EINTR; of a checkpoint also STN_ENOTFOUND, STN_EIO, STN_EPERM, STN_EFORMAT */
+ *  @return STN_OK; STN_ERANGE (a kind or channel that is none), STN_EFORMAT (no events, too
+ *  few, too many), STN_ENOMEM, STN_EINTR; of a checkpoint also STN_ENOTFOUND, STN_EIO, STN_EPERM */
 stn_status stn_model_train(stn_model **out, const stn_trace *const *traces, size_t count,
                            const stn_train_options *options, stn_train_stats *stats,
                            stn_catalog *catalog, stn_progress_fn progress, void *user,
@@ -142,9 +142,9 @@ typedef struct stn_generate_stats {
 } stn_generate_stats;
 
 /** Begin a trace; @p model is borrowed. Same model, seed, prompt and build: same trace.
- *  @return STN_OK; STN_ERANGE (another catalog; a prompt without events of the model's types, or
- *  with a CPU that it does not have; workloads of a kind that has none), STN_ENOTFOUND (no such
- *  workload), STN_ENOMEM */
+ *  @return STN_OK; STN_ERANGE (another catalog; no such workload, or of a kind that has none),
+ *  STN_EFORMAT (a prompt without events of the model's types, or with a CPU that it does not have;
+ *  a script with such a workload), STN_ENOMEM */
 stn_status stn_generator_new(stn_generator **out, const stn_model *model,
                              const stn_generate_options *options, stn_catalog *catalog,
                              stn_err *err) STN_MUST_USE;
@@ -181,7 +181,7 @@ typedef struct stn_infill_options {
  *  @param in    borrowed; its names are to be made known with stn_model_meet()
  *  @param gaps  [count] by rising begin; @c made and @c replaced are set
  *  @param out   initialised by the caller; receives the events, without the lost marks
- *  @return STN_OK; STN_ERANGE (a CPU that the model does not have), STN_ENOMEM, STN_EINTR */
+ *  @return STN_OK; STN_EFORMAT (a CPU that the model does not have), STN_ENOMEM, STN_EINTR */
 stn_status stn_infill(const stn_model *model, const stn_trace *in, stn_gap *gaps, size_t count,
                       const stn_infill_options *options, stn_trace *out, stn_progress_fn progress,
                       void *user, stn_err *err) STN_MUST_USE;

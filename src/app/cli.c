@@ -75,7 +75,6 @@ static int run(stn_app *app, const stn_command *command, int argc, char *const *
     stn_err err = {{0}};
     void *args = NULL;
     stn_status status = stn_options_parse(command, argc, argv, &args, &err);
-    app->usage = status == STN_ERANGE;
     if (status == STN_OK) {
         if (((const stn_common *)args)->help) {
             stn_help_command(app->out, command);
@@ -83,6 +82,8 @@ static int run(stn_app *app, const stn_command *command, int argc, char *const *
             status = command->run(app, args, &err);
         }
     }
+    /* Whoever found out, and however deep below: an argument that cannot be is wrong use. */
+    app->usage = app->usage || status == STN_ERANGE;
     stn_options_free(command, args);
     if (status == STN_OK || status == STN_ECHECK) {
         stn_err late = {{0}};

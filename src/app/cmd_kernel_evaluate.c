@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/emit.h"
 #include "app/inputs.h"
+#include "app/outputs.h"
 #include "app/progress.h"
 #include "app/report.h"
 
@@ -44,16 +45,17 @@ static stn_report_side side_of(const stn_traces *traces, const stn_texts *paths)
 static stn_status report(stn_app *app, const evaluate_args *args, const stn_evaluation *evaluation,
                          const stn_report_input *input, stn_err *err) {
     stn_status status = STN_OK;
+    FILE *to = args->html && stn_is_stdout(args->html) ? app->notes : app->out;
     if (args->html) {
         status = stn_report_html(evaluation, input, args->html, err);
     }
     if (status == STN_OK && args->common.json) {
         json_t *object = NULL;
         status = stn_report_json(evaluation, input, &object, err);
-        return status == STN_OK ? stn_emit_json(app->out, object, err) : status;
+        return status == STN_OK ? stn_emit_json(to, object, err) : status;
     }
     if (status == STN_OK && !args->common.quiet) {
-        stn_report_table(evaluation, input, app->out);
+        stn_report_table(evaluation, input, to);
     }
     return status;
 }
@@ -117,6 +119,9 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     stn_rules *rules = NULL;
     sides sides = {0};
     stn_status status = args->html ? guard(app, args, err) : STN_OK;
+    if (status == STN_OK && args->html) {
+        status = stn_outputs_try_file(args->html, err);
+    }
     if (status == STN_OK) {
         status = stn_catalog_new(&catalog, err);
     }

@@ -375,6 +375,9 @@ static stn_status usage(stn_app *app, const generate_args *args, stn_rate *rate,
     if (args->with_prompt && !args->prompt) {
         return stn_app_usage(app, err, "--with-prompt: there is no --prompt");
     }
+    if (!args->output && (args->to || args->with_prompt)) {
+        return stn_app_usage(app, err, "--%s: there is no -o", args->to ? "to" : "with-prompt");
+    }
     stn_status status = STN_OK;
     if (args->output) {
         status = stn_inputs_guard(app, args->common.operands.items[0], args->output, err);

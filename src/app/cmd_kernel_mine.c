@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/emit.h"
 #include "app/load.h"
+#include "app/outputs.h"
 #include "app/progress.h"
 #include "app/value.h"
 #include "core/data/outfile.h"
@@ -78,6 +79,9 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     }
     stn_load load = {0};
     stn_status status = stn_load_open(&load, app, &args->common, args->output, err);
+    if (status == STN_OK) {
+        status = stn_outputs_try_file(args->output, err);
+    }
     if (status == STN_OK) {
         status = stn_load_traces(&load, app, &args->common, err);
     }

@@ -5,7 +5,7 @@
 
 #include "app/commands.h"
 #include "app/emit.h"
-#include "app/inputs.h"
+#include "app/outputs.h"
 #include "app/progress.h"
 #include "app/value.h"
 #include "kernel/trace/record.h"
@@ -66,8 +66,8 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
     if (command && !command[0]) {
         command = NULL;
     }
-    if (stn_is_stdout(args->output)) {
-        return stn_app_usage(app, err, "-o: a recording needs a file, not standard output");
+    if (stn_outputs_plain(args->output, "a recording", err) != STN_OK) {
+        return STN_ERANGE;
     }
     stn_record_options options = {.events = args->events.items,
                                   .event_count = args->events.count,

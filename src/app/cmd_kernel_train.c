@@ -10,6 +10,7 @@
 #include "app/outputs.h"
 #include "app/progress.h"
 #include "app/value.h"
+#include "kernel/synth/model.h"
 
 typedef struct train_args {
     stn_common common;
@@ -184,17 +185,49 @@ static stn_status train(stn_app *app, const train_args *args, const stn_load *lo
     return status;
 }
 
-static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
-    const train_args *args = arguments;
+/* What a network alone is told would be without effect on other kinds. */
+static stn_status usage_kind(stn_app *app, const train_args *args, stn_err *err) {
+    const struct {
+        const char *name;
+        bool given;
+    } ours[] = {{"budget", args->budget_ns > 0},         {"steps", args->steps > 0},
+                {"context", args->context > 0},          {"channels", args->channels != NULL},
+                {"workload", args->workloads.count > 0}, {"resume", args->resume}};
+    const stn_generator_kind *kind;
+    if (stn_generator_kind_named(&kind, args->kind, err) != STN_OK) {
+        return stn_err_prepend(err, STN_ERANGE, "--kind");
+    }
+    for (size_t i = 0; i < sizeof ours / sizeof *ours && !kind->network; i++) {
+        if (ours[i].given) {
+            return stn_app_usage(app, err, "--%s: a %s model has no network; add --kind diffusion",
+                                 ours[i].name, kind->name);
+        }
+    }
+    return STN_OK;
+}
+
+static stn_status usage(stn_app *app, const train_args *args, stn_err *err) {
     if (args->order > 64) {
         return stn_app_usage(app, err, "--order: at most 64");
     }
     if (args->context > CONTEXT_MAX) {
         return stn_app_usage(app, err, "--context: at most %d", CONTEXT_MAX);
     }
+    stn_status status = usage_kind(app, args, err);
+    if (status == STN_OK && args->steps > 0 && args->budget_ns > 0) {
+        return stn_app_usage(app, err, "--steps and --budget: either ends the training; give one");
+    }
+    return status == STN_OK ? stn_outputs_plain(args->output, "a model", err) : status;
+}
+
+static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
+    const train_args *args = arguments;
     labels names = {0};
     stn_load load = {0};
-    stn_status status = labels_init(&names, app, args, err);
+    stn_status status = usage(app, args, err);
+    if (status == STN_OK) {
+        status = labels_init(&names, app, args, err);
+    }
     if (status == STN_OK) {
         status = stn_load_open(&load, app, &args->common, args->output, err);
     }
@@ -218,11 +251,11 @@ static const stn_option options[] = {
     {"kind", 0, STN_OPTION_TEXT, offsetof(train_args, kind), "KIND",
      "kind of generator: markov (default), diffusion", false},
     {"order", 0, STN_OPTION_COUNT, offsetof(train_args, order), "N",
-     "markov: highest order tried (default 8)", false},
+     "highest order of the Markov tables that is tried (default 8)", false},
     {"budget", 0, STN_OPTION_DURATION, offsetof(train_args, budget_ns), "TIME",
      "diffusion: time to train the network (default 10m)", false},
     {"steps", 0, STN_OPTION_COUNT, offsetof(train_args, steps), "N",
-     "diffusion: exactly so many steps instead of a time, which makes it repeatable", false},
+     "diffusion: exactly so many steps instead of --budget, which makes it repeatable", false},
     {"context", 0, STN_OPTION_COUNT, offsetof(train_args, context), "N",
      "diffusion: events of a CPU that the network looks back (default 512)", false},
     {"channels", 0, STN_OPTION_TEXT, offsetof(train_args, channels), "LIST",

@@ -84,7 +84,7 @@ typedef struct stn_example {
 typedef struct stn_app {
     FILE *out;   /**< results */
     FILE *notes; /**< errors and progress */
-    bool usage;  /**< the failure is the caller's use of the command: exit 2 */
+    bool usage;  /**< the failure is the caller's use of the command, as every STN_ERANGE: exit 2 */
 } stn_app;
 
 typedef struct stn_command {
@@ -100,7 +100,7 @@ typedef struct stn_command {
     const stn_example *examples; /**< ends with a row whose command is NULL */
     size_t args_size;            /**< of a structure that begins with stn_common */
     /** @param args the command's own structure, filled
-     *  @return STN_OK 0, STN_ECHECK 3, STN_EINTR 130, all else 1 (2 if app->usage) */
+     *  @return STN_OK 0, STN_ECHECK 3, STN_EINTR 130, STN_ERANGE 2, all else 1 */
     stn_status (*run)(stn_app *app, const void *args, stn_err *err);
 } stn_command;
 

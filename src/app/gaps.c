@@ -80,7 +80,7 @@ stn_status stn_gaps_gather(stn_gaps *gaps, const stn_texts *holes, bool marked,
     }
     qsort(gaps->items, gaps->count, sizeof *gaps->items, by_begin);
     return gaps->count > 0 ? STN_OK
-                           : stn_err_set(err, STN_ERANGE,
+                           : stn_err_set(err, STN_EFORMAT,
                                          "nothing to fill: the trace has no lost marks, and there "
                                          "is no --hole");
 }

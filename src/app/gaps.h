@@ -20,8 +20,8 @@ typedef struct stn_gaps {
 /** Are all of @p holes ranges "A..B"? @return STN_OK; STN_ERANGE with app->usage set */
 stn_status stn_gaps_usage(stn_app *app, const stn_texts *holes, stn_err *err) STN_MUST_USE;
 /** The holes named (in time since the first event), and with @p marked those of the lost marks.
- *  @return STN_OK; STN_ERANGE (a hole outside the trace, over another one, or none at all),
- *  STN_ENOMEM */
+ *  @return STN_OK; STN_ERANGE (a hole outside the trace, or over another one), STN_EFORMAT (none at
+ *  all), STN_ENOMEM */
 stn_status stn_gaps_gather(stn_gaps *gaps, const stn_texts *holes, bool marked,
                            const stn_trace *trace, stn_err *err) STN_MUST_USE;
 /** [{"begin_ns", "end_ns", "cpu", "lost", "made", "replaced"}] */

@@ -146,7 +146,7 @@ stn_status stn_traces_load(stn_traces *traces, const stn_texts *paths,
         traces->all[i] = &traces->items[i];
         status = load(&traces->items[i], paths->items[i], selection, common, notes, catalog, err);
         if (status == STN_OK && traces->items[i].meta.event_count == 0) {
-            status = stn_err_set(err, STN_ERANGE, "%s: holds no event%s", paths->items[i],
+            status = stn_err_set(err, STN_EFORMAT, "%s: holds no event%s", paths->items[i],
                                  selects(&selection->filter) ? " that was selected" : "");
         }
     }

@@ -30,6 +30,17 @@ static bool is_stream(const char *path) {
     return stn_is_stdout(path) || (stat(path, &stat_of) == 0 && S_ISFIFO(stat_of.st_mode));
 }
 
+stn_status stn_outputs_plain(const char *path, const char *what, stn_err *err) {
+    if (stn_is_stdout(path)) {
+        return stn_err_set(err, STN_ERANGE, "-o: %s needs a file, not standard output", what);
+    }
+    return stn_outfile_packs(path)
+               ? stn_err_set(err, STN_ERANGE,
+                             "-o %s: %s is not compressed; expected a name without .zst or .gz",
+                             path, what)
+               : STN_OK;
+}
+
 stn_status stn_outputs_try_file(const char *path, stn_err *err) {
     if (is_stream(path)) {
         return STN_OK;

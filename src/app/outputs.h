@@ -15,6 +15,9 @@ stn_status stn_outputs_write(const char *path, const char *format, const stn_tra
  *  would end with is said at once. Nothing is left there. @return as stn_writer_open() */
 stn_status stn_outputs_try(const char *path, const char *format, stn_catalog *catalog,
                            stn_err *err) STN_MUST_USE;
+/** Refuse what cannot be read again: standard output, and a name that asks for compression.
+ *  @param what  "a model"  @return STN_OK; STN_ERANGE */
+stn_status stn_outputs_plain(const char *path, const char *what, stn_err *err) STN_MUST_USE;
 /** The same for a single file of any kind. @return as stn_outfile_open() */
 stn_status stn_outputs_try_file(const char *path, stn_err *err) STN_MUST_USE;
 

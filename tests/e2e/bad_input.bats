@@ -130,16 +130,16 @@ refused() {
 
 @test "bad input: a part of the events in a format that is written whole" {
     run standin kernel convert --max-events 3 "$golden/tiny.txt" out.csv
-    [ "$status" = 1 ]
-    [ "${#lines[@]}" = 1 ]
+    [ "$status" = 2 ]
+    [ "${#lines[@]}" = 2 ]
     [[ "$output" == *"out.csv: only JSON"* ]]
     [ ! -e out.csv ]
 }
 
 @test "bad input: a pipe whose format is not given; with it, the pipe is read" {
     run bash -c "cat '$golden/tiny.txt' | standin kernel info /dev/stdin"
-    [ "$status" = 1 ]
-    [ "${#lines[@]}" = 1 ]
+    [ "$status" = 2 ]
+    [ "${#lines[@]}" = 2 ]
     [[ "$output" == *"/dev/stdin: a pipe can be read only once"* ]]
     standin kernel convert -q "$golden/tiny.txt" file.csv
     bash -c "cat '$golden/tiny.txt' | standin kernel convert -q --format ftrace /dev/stdin pipe.csv"
@@ -156,9 +156,9 @@ refused() {
 
 @test "bad input: standard output without a format, or with one that is a folder" {
     run standin kernel convert "$golden/tiny.txt" -
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     run standin kernel convert --to ctf "$golden/tiny.txt" -
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     [ ! -e ./- ]
 }
 

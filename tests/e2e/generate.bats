@@ -130,7 +130,7 @@ per_second() {
     printf 'time,rate\n0,1x\n' >bad.csv
     refuses 1 'bad.csv: line 1: the first line names the columns' m.stn --script bad.csv
     refuses 1 "nothing.csv" m.stn --script nothing.csv
-    refuses 1 "a markov model knows no workloads" m.stn --workload mail
+    refuses 2 "a markov model knows no workloads" m.stn --workload mail
 }
 
 @test "generate: --prefer keeps mined rules rather than not, and the hard ones always" {

@@ -44,8 +44,8 @@ setup() {
     refuses 2 "needs a --model" in.csv --hole 0.1..0.2
     refuses 2 "needs an end" in.csv --model m.stn --hole 0.1..
     refuses 2 "--hole" in.csv --model m.stn --hole soon
-    refuses 1 "does not lie within the trace" in.csv --model m.stn --hole 0.4..9
-    refuses 1 "two of them overlap" in.csv --model m.stn --hole 0.1..0.2 --hole 0.15..0.3
+    refuses 2 "does not lie within the trace" in.csv --model m.stn --hole 0.4..9
+    refuses 2 "two of them overlap" in.csv --model m.stn --hole 0.1..0.2 --hole 0.15..0.3
     refuses 1 "nothing to fill" in.csv --model m.stn
     refuses 1 "nothing.stn" lossy.csv --model nothing.stn
 }

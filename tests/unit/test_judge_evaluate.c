@@ -143,15 +143,15 @@ static void short_sides_are_refused(void **state) {
     }
     stn_evaluation e;
     stn_err err = {0};
-    assert_int_equal(judge(&tiny, &runs[2], &runs[1], &e, NULL, &err), STN_ERANGE);
+    assert_int_equal(judge(&tiny, &runs[2], &runs[1], &e, NULL, &err), STN_EFORMAT);
     assert_non_null(strstr(err.text, "training runs hold 63 events"));
-    assert_int_equal(judge(&runs[0], &tiny, &runs[1], &e, NULL, &err), STN_ERANGE);
+    assert_int_equal(judge(&runs[0], &tiny, &runs[1], &e, NULL, &err), STN_EFORMAT);
     assert_non_null(strstr(err.text, "real runs hold 63 events"));
-    assert_int_equal(judge(&runs[0], &runs[2], &tiny, &e, NULL, &err), STN_ERANGE);
+    assert_int_equal(judge(&runs[0], &runs[2], &tiny, &e, NULL, &err), STN_EFORMAT);
     assert_non_null(strstr(err.text, "synthetic runs hold 63 events"));
     const stn_trace *real = &runs[2];
     assert_int_equal(stn_evaluate(NULL, 0, &real, 1, &real, 1, NULL, catalog, &e, NULL, NULL, &err),
-                     STN_ERANGE);
+                     STN_EFORMAT);
     assert_null(e.types);
     stn_trace_fini(&tiny);
 }

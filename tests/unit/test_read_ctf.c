@@ -258,7 +258,7 @@ static void metadata_without_streams(void **state) {
     char file[256];
     snprintf(file, sizeof file, "%s/metadata", trace);
     assert_int_equal(show_trace(&out, file, NULL), STN_EFORMAT);
-    assert_non_null(strstr(out.err.text, "the trace is the folder that holds it"));
+    assert_non_null(strstr(out.err.text, "a CTF trace is the folder that holds"));
     remove_trace(root, trace);
 }
 

@@ -263,7 +263,7 @@ static void labels_are_known_by_name(void **state) {
     options.workload = "fio";
     assert_int_equal(
         stn_generator_new(&generator, learned->model, &options, learned->catalog, &fx->err),
-        STN_ENOTFOUND);
+        STN_ERANGE);
     assert_null(generator);
     assert_non_null(strstr(fx->err.text, "'fio'"));
     assert_non_null(strstr(fx->err.text, "'backup'"));

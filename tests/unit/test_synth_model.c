@@ -242,7 +242,7 @@ static void training_refuses_what_it_cannot_learn_from(void **state) {
     stn_train_options options = {.kind = "crystal ball"};
     assert_int_equal(
         stn_model_train(&model, runs, 1, NULL, NULL, fx->catalog, NULL, NULL, &fx->err),
-        STN_ERANGE);
+        STN_EFORMAT);
     assert_non_null(strstr(fx->err.text, "no events"));
     assert_int_equal(
         stn_model_train(&model, runs, 1, &options, NULL, fx->catalog, NULL, NULL, &fx->err),

@@ -196,7 +196,7 @@ static void types_are_met_by_their_name(void **state) {
     }
     stn_generator *generator;
     stn_err err = {0};
-    assert_int_equal(begin(l, &prompt, 1, &generator, &err), STN_ERANGE);
+    assert_int_equal(begin(l, &prompt, 1, &generator, &err), STN_EFORMAT);
     assert_non_null(strstr(err.text, "no event of a type"));
     assert_null(generator);
     assert_int_equal(stn_model_meet(l->model, &prompt, &l->err), STN_OK);
@@ -250,11 +250,11 @@ static void wrong_prompts_are_refused(void **state) {
     stn_err err = {0};
     prompt_take(learned, 10, &prompt);
     prompt.events[7].cpu = 5;
-    assert_int_equal(begin(learned, &prompt, 1, &generator, &err), STN_ERANGE);
+    assert_int_equal(begin(learned, &prompt, 1, &generator, &err), STN_EFORMAT);
     assert_string_equal(err.text, "event 8 of the prompt: an event on CPU 5: the model learned "
                                   "from CPUs 0 to 1 only");
     prompt.count = 0;
-    assert_int_equal(begin(learned, &prompt, 1, &generator, &err), STN_ERANGE);
+    assert_int_equal(begin(learned, &prompt, 1, &generator, &err), STN_EFORMAT);
     assert_string_equal(err.text, "the prompt has no events");
     prompt.count = 10;
     stn_trace_fini(&prompt);

@@ -215,11 +215,11 @@ static void nothing_cannot_be_learned_from(void **state) {
     const stn_trace *runs[] = {&trace};
     stn_vocab vocab;
     stn_trace_init(&trace, l->catalog);
-    assert_int_equal(stn_vocab_learn(&vocab, runs, 1, l->catalog, &l->err), STN_ERANGE);
+    assert_int_equal(stn_vocab_learn(&vocab, runs, 1, l->catalog, &l->err), STN_EFORMAT);
     line_event line; /* a mark is no event */
     const stn_event *lost = line_read(&line, "1 0 - lost count=3", l->catalog);
     assert_int_equal(stn_trace_append(&trace, lost, &l->err), STN_OK);
-    assert_int_equal(stn_vocab_learn(&vocab, runs, 1, l->catalog, &l->err), STN_ERANGE);
+    assert_int_equal(stn_vocab_learn(&vocab, runs, 1, l->catalog, &l->err), STN_EFORMAT);
     assert_string_equal(l->err.text, "the training traces hold no events");
     stn_trace_fini(&trace);
 }

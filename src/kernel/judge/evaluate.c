@@ -15,7 +15,7 @@ static const char *const side_names[STN_SIDES] = {"training", "real", "synthetic
 static stn_status make_views(stn_evaluating *e, stn_err *err) {
     stn_status status = stn_alphabet_make(&e->alphabet, e->catalog, err);
     if (!status && e->alphabet.count >= STN_GRAM_SYMBOLS) {
-        status = stn_err_set(err, STN_ERANGE, "%u event types; at most %u can be judged",
+        status = stn_err_set(err, STN_EFORMAT, "%u event types; at most %u can be judged",
                              e->alphabet.count, STN_GRAM_SYMBOLS - 1);
     }
     uint64_t *const events[STN_SIDES] = {&e->out->events_train, &e->out->events_real,
@@ -24,7 +24,7 @@ static stn_status make_views(stn_evaluating *e, stn_err *err) {
         stn_view *view = &e->views[side];
         status = stn_view_make(view, view->traces, view->trace_count, &e->alphabet, err);
         if (!status && !stn_view_window_count(view, STN_MEMORY_WINDOW)) {
-            status = stn_err_set(err, STN_ERANGE,
+            status = stn_err_set(err, STN_EFORMAT,
                                  "the %s runs hold %zu events and no %u of them in a row without "
                                  "a loss; that is too short to judge",
                                  side_names[side], view->count, STN_MEMORY_WINDOW);

@@ -320,7 +320,7 @@ stn_status stn_repair(const stn_rules *rules, const stn_trace *in, stn_trace *ou
                            r.beam, r.lookahead, STN_REPAIR_BEAM_MAX, STN_REPAIR_LOOKAHEAD_MAX);
     }
     if (in->count >= UINT32_MAX) {
-        return stn_err_set(err, STN_ERANGE, "repair: %zu events are too many for one piece",
+        return stn_err_set(err, STN_EFORMAT, "repair: %zu events are too many for one piece",
                            in->count);
     }
     stats = stats ? stats : &unused;

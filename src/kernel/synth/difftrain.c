@@ -215,7 +215,7 @@ static stn_status step(trainer *t, stn_err *err) {
     double norm = stn_nn_step(o, &t->d->net.params, t->d->net.kernels);
     t->train_loss = o->step > 1 ? 0.95 * t->train_loss + 0.05 * loss : loss;
     return isfinite(norm) ? STN_OK
-                          : stn_err_set(err, STN_ERANGE,
+                          : stn_err_set(err, STN_EFORMAT,
                                         "training diverged: a gradient of step %llu is not finite",
                                         (unsigned long long)o->step);
 }
@@ -460,7 +460,7 @@ static stn_status plan_length(trainer *t, stn_err *err) {
         longest = head > longest ? head : longest;
     }
     if (longest < STN_DIFFUSION_BLOCK) {
-        return stn_err_set(err, STN_ERANGE,
+        return stn_err_set(err, STN_EFORMAT,
                            "%zu events of one CPU to train on, expected at least %d", longest,
                            STN_DIFFUSION_BLOCK);
     }

@@ -235,6 +235,8 @@ static stn_status streams_of(streams *out, const stn_diffusion *d,
         const stn_phase *phase = &options->script->phases[i];
         status = streams_add(out, d, phase->workload, phase->weight, err);
         if (status != STN_OK) {
+            status =
+                status == STN_ERANGE ? STN_EFORMAT : status; /* of the script, not of a caller */
             return stn_err_prepend(err, status, "%s: line %u", options->script->name, phase->line);
         }
     }
@@ -482,6 +484,7 @@ static double rate(const stn_model *model, const void *run) {
 }
 
 const stn_generator_kind stn_diffusion_kind = {.name = "diffusion",
+                                               .network = true,
                                                .walks = 7, /* two of Markov, one of reading, the
                                                               rest stands for the steps */
                                                .train = stn_diffusion_train,

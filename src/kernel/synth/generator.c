@@ -409,13 +409,13 @@ static stn_status check_workloads(const stn_model *model, const stn_generate_opt
     if (model->kind->steer) {
         return STN_OK;
     }
-    if (options->workload) {
+    if (options->workload || options->label_weight > 0) {
         return stn_err_set(err, STN_ERANGE, none, model->kind->name);
     }
     for (size_t i = 0; options->script && i < options->script->count; i++) {
         const stn_phase *phase = &options->script->phases[i];
         if (phase->workload || phase->weight > 0) {
-            stn_status status = stn_err_set(err, STN_ERANGE, none, model->kind->name);
+            stn_status status = stn_err_set(err, STN_EFORMAT, none, model->kind->name);
             return stn_err_prepend(err, status, "%s: line %u", options->script->name, phase->line);
         }
     }

@@ -83,13 +83,13 @@ void stn_generator_hurry(stn_generator *generator, double span_s);
 
 /** Let a real event happen in the world, the rules and the kind's past; no clock is wound.
  *  @param deep  into the kind's past as well
- *  @return STN_OK; STN_ERANGE (a CPU that the model does not have), STN_ENOMEM */
+ *  @return STN_OK; STN_EFORMAT (a CPU that the model does not have), STN_ENOMEM */
 stn_status stn_generator_see(stn_generator *generator, const stn_event *event, bool deep,
                              stn_err *err) STN_MUST_USE;
 /** Make the world after real events one to go on from. */
 void stn_generator_complete(stn_generator *generator, uint64_t now_ns);
 /** Let all of @p prompt happen, and make the world one to go on from.
- *  @return STN_OK; STN_ERANGE (no events, none of a type that the model has, or a CPU that it
+ *  @return STN_OK; STN_EFORMAT (no events, none of a type that the model has, or a CPU that it
  *  does not have), STN_ENOMEM */
 stn_status stn_generator_replay(stn_generator *generator, const stn_trace *prompt,
                                 stn_err *err) STN_MUST_USE;

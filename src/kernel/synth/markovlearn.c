@@ -155,7 +155,7 @@ stn_status stn_markov_train(stn_markov *markov, stn_model *model, stn_runs *runs
     if (status == STN_ENOMEM) {
         return stn_err_set(err, status, "out of memory while learning the order of events");
     }
-    if (status == STN_ERANGE) {
+    if (status == STN_EFORMAT) {
         return stn_err_set(err, status, "too many events for one model");
     }
     return status == STN_EINTR ? stn_err_set(err, status, "training was stopped") : status;

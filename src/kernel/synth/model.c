@@ -20,6 +20,18 @@ const stn_generator_kind *stn_generator_kind_find(const char *name, size_t size)
     return NULL;
 }
 
+stn_status stn_generator_kind_named(const stn_generator_kind **out, const char *name,
+                                    stn_err *err) {
+    *out = kinds[0];
+    if (!name) {
+        return STN_OK;
+    }
+    *out = stn_generator_kind_find(name, strlen(name));
+    return *out ? STN_OK
+                : stn_err_set(err, STN_ERANGE, "no generator is called \"%s\"; there are: %s, %s",
+                              name, stn_markov_kind.name, stn_diffusion_kind.name);
+}
+
 static double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -95,11 +107,9 @@ stn_status stn_model_train(stn_model **out, const stn_trace *const *traces, size
     *stats = (stn_train_stats){0};
     *out = NULL;
     double begin = seconds();
-    const char *name = options->kind ? options->kind : kinds[0]->name;
-    const stn_generator_kind *kind = stn_generator_kind_find(name, strlen(name));
-    if (!kind) {
-        return stn_err_set(err, STN_ERANGE, "no generator is called \"%s\"; there are: %s, %s",
-                           name, kinds[0]->name, kinds[1]->name);
+    const stn_generator_kind *kind;
+    if (stn_generator_kind_named(&kind, options->kind, err) != STN_OK) {
+        return STN_ERANGE;
     }
     stn_model *model = stn_calloc(1, sizeof *model);
     if (!model) {

@@ -36,6 +36,8 @@ typedef struct stn_answer {
 
 typedef struct stn_generator_kind {
     const char *name;
+    bool network; /**< learns one step by step: budget, steps, context, channels, workloads, resume
+                       of the options are for it */
     uint32_t walks; /**< times that training walks through the runs, for the progress */
     /** Learn @p state from @p runs; vocabulary, domains and attributes are there. */
     stn_status (*train)(stn_model *model, stn_runs *runs, const stn_train_options *options,
@@ -51,7 +53,7 @@ typedef struct stn_generator_kind {
      *  about it yet; may be NULL. */
     void (*see)(void *run, const stn_world *world, uint16_t cpu);
     /** From now on like @p workload, see steer.h; NULL: the kind has no workloads.
-     *  @return STN_OK; STN_ENOTFOUND, STN_ERANGE */
+     *  @return STN_OK; STN_ERANGE */
     stn_status (*steer)(void *run, const char *workload, double weight, stn_err *err);
     /** Events a second of the training traces that the trace is to be like; NULL: of all. */
     double (*rate)(const stn_model *model, const void *run);
@@ -75,6 +77,9 @@ struct stn_model {
 
 extern const stn_generator_kind stn_markov_kind, stn_diffusion_kind;
 
+/** Kind called @p name (NULL: the default). @return STN_OK; STN_ERANGE: there is none */
+stn_status stn_generator_kind_named(const stn_generator_kind **out, const char *name,
+                                    stn_err *err) STN_MUST_USE;
 /** Kind called @p name, or NULL. */
 const stn_generator_kind *stn_generator_kind_find(const char *name, size_t size);
 

@@ -97,7 +97,7 @@ static uint32_t each_group(const stn_pool_builder *builder, uint32_t least, stn_
 stn_status stn_pool_build(stn_pool *out, stn_pool_builder *builder, uint32_t least) {
     *out = (stn_pool){0};
     if (builder->count > UINT32_MAX / 4) {
-        return STN_ERANGE;
+        return STN_EFORMAT;
     }
     if (builder->count > 0) {
         qsort(builder->cases, builder->count, sizeof *builder->cases, by_ladder);

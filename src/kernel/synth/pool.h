@@ -49,7 +49,7 @@ stn_status stn_pool_add(stn_pool_builder *builder, const uint64_t *rungs, uint32
 /** Make the pool of all cases so far; the builder keeps them, sorted.
  *  @param least  contexts beyond the sure rungs with fewer cases are left out
  *  @param[out] out  the caller frees with stn_pool_fini()
- *  @return STN_OK; STN_ENOMEM, STN_ERANGE (more than UINT32_MAX / 4 cases) */
+ *  @return STN_OK; STN_ENOMEM, STN_EFORMAT (more than UINT32_MAX / 4 cases) */
 stn_status stn_pool_build(stn_pool *out, stn_pool_builder *builder, uint32_t least) STN_MUST_USE;
 void stn_pool_builder_fini(stn_pool_builder *builder);
 void stn_pool_fini(stn_pool *pool);

@@ -104,7 +104,7 @@ stn_status stn_generator_see(stn_generator *generator, const stn_event *event, b
         return status;
     }
     if (event->cpu >= world->cpu_count) {
-        return stn_err_set(err, STN_ERANGE,
+        return stn_err_set(err, STN_EFORMAT,
                            "an event on CPU %u: the model learned from CPUs 0 to %u only",
                            event->cpu, world->cpu_count - 1U);
     }
@@ -151,7 +151,7 @@ stn_status stn_generator_replay(stn_generator *generator, const stn_trace *promp
     }
     stn_checker_count(generator->checker, true);
     if (generator->seen == 0) {
-        return stn_err_set(err, STN_ERANGE,
+        return stn_err_set(err, STN_EFORMAT,
                            prompt->count == 0 ? "the prompt has no events"
                                               : "the prompt has no event of a type that the "
                                                 "model knows");

@@ -39,7 +39,7 @@ static stn_status unknown(char *const *labels, uint32_t count, const char *name,
         used +=
             (size_t)snprintf(known + used, sizeof known - used, "%s'%s'", i ? ", " : "", labels[i]);
     }
-    return stn_err_set(err, STN_ENOTFOUND, "the model knows no workload '%.*s'; it knows %s%s",
+    return stn_err_set(err, STN_ERANGE, "the model knows no workload '%.*s'; it knows %s%s",
                        (int)(size < 80 ? size : 80), name, known, used ? "" : "too many to say");
 }
 

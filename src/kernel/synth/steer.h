@@ -16,7 +16,7 @@ typedef struct stn_steer {
 } stn_steer;
 
 /** From words. @param labels  [label_count] names  @param text  NULL: the only label, or none
- *  @return STN_OK; STN_ENOTFOUND (a name that is none), STN_ERANGE (no mixture) */
+ *  @return STN_OK; STN_ERANGE (a name that is none, no mixture) */
 stn_status stn_steer_read(stn_steer *steer, char *const *labels, uint32_t label_count,
                           const char *text, double weight, stn_err *err) STN_MUST_USE;
 

@@ -84,7 +84,7 @@ stn_status stn_templates_add(stn_templates_builder *builder, const stn_layout *l
 
 stn_status stn_templates_build(stn_templates *templates, stn_templates_builder *builder) {
     if (builder->count > UINT32_MAX / 4) {
-        return STN_ERANGE;
+        return STN_EFORMAT;
     }
     stn_status status = stn_pool_build(&templates->pool, &builder->pool, LEAST_CASES);
     if (status == STN_OK) {

@@ -60,7 +60,7 @@ uint32_t stn_template_rungs(const stn_world *world, const stn_draft *draft, uint
 stn_status stn_templates_add(stn_templates_builder *builder, const stn_layout *layout,
                              const uint64_t *rungs, uint32_t count,
                              const uint32_t *words) STN_MUST_USE;
-/** Take over what was counted. @return STN_OK; STN_ENOMEM, STN_ERANGE (too many) */
+/** Take over what was counted. @return STN_OK; STN_ENOMEM, STN_EFORMAT (too many) */
 stn_status stn_templates_build(stn_templates *templates,
                                stn_templates_builder *builder) STN_MUST_USE;
 void stn_templates_builder_fini(stn_templates_builder *builder);

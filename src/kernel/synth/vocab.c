@@ -498,10 +498,10 @@ static stn_status types_from(stn_vocab *vocab, type_census *census, const stn_tr
         used += census->counts[i] > 0;
     }
     if (used == 0) {
-        return stn_err_set(err, STN_ERANGE, "the training traces hold no events");
+        return stn_err_set(err, STN_EFORMAT, "the training traces hold no events");
     }
     if (used > STN_VTYPE_MAX - SPLITS_IN_ALL) {
-        return stn_err_set(err, STN_ERANGE, "%u event types, at most %d can be learned", used,
+        return stn_err_set(err, STN_EFORMAT, "%u event types, at most %d can be learned", used,
                            STN_VTYPE_MAX - SPLITS_IN_ALL);
     }
     vocab->types = stn_malloc((used + SPLITS_IN_ALL) * sizeof *vocab->types);

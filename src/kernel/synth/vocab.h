@@ -110,7 +110,8 @@ typedef struct stn_vocab {
     uint32_t from_type_count;
 } stn_vocab;
 
-/** Learn types and their fields. @return STN_OK; STN_ERANGE (no events), STN_ENOMEM */
+/** Learn types and their fields. @return STN_OK; STN_EFORMAT (no events, too many types),
+ * STN_ENOMEM */
 stn_status stn_vocab_learn(stn_vocab *vocab, const stn_trace *const *traces, size_t count,
                            stn_catalog *catalog, stn_err *err) STN_MUST_USE;
 void stn_vocab_fini(stn_vocab *vocab);

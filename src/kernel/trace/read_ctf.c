@@ -684,7 +684,8 @@ static stn_status ctf_open(void **self, const char *path, stn_catalog *catalog,
     struct stat stat_of;
     if (!status && stat(path, &stat_of) == 0 && !S_ISDIR(stat_of.st_mode)) {
         status = stn_err_set(err, STN_EFORMAT,
-                             "a file of a CTF trace; the trace is the folder that holds it");
+                             "this is a file; a CTF trace is the folder that holds its 'metadata' "
+                             "and streams");
     }
     if (!status && reader->folder_count == 0) {
         status = stn_err_set(err, STN_EFORMAT,

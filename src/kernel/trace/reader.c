@@ -60,7 +60,7 @@ static stn_status recognise(const char *path, const stn_format **format, stn_err
                            strerror(errno));
     }
     if (S_ISFIFO(stat_of.st_mode) || S_ISSOCK(stat_of.st_mode)) {
-        return stn_err_set(err, STN_EUNSUPPORTED,
+        return stn_err_set(err, STN_ERANGE,
                            "a pipe can be read only once, so its format is not recognised; "
                            "expected the format to be given, as ftrace, or a file");
     }
@@ -87,7 +87,7 @@ static stn_status named_format(const char *name, const stn_format **format, stn_
         return stn_err_set(err, STN_ERANGE, "no format is called '%s'", name);
     }
     if (!(*format)->read) {
-        return stn_err_set(err, STN_EUNSUPPORTED, "format '%s' is written, not read", name);
+        return stn_err_set(err, STN_ERANGE, "format '%s' is written, not read", name);
     }
     return STN_OK;
 }

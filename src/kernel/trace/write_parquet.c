@@ -284,7 +284,7 @@ static stn_status duck_begin(parquet_writer *writer, stn_err *err) {
 static stn_status check_target(const char *path, stn_err *err) {
     struct stat stat_of;
     if (strcmp(path, "-") == 0 || (stat(path, &stat_of) == 0 && !S_ISREG(stat_of.st_mode))) {
-        return stn_err_set(err, STN_EIO, "Parquet goes to a regular file only");
+        return stn_err_set(err, STN_ERANGE, "Parquet goes to a regular file only");
     }
     return STN_OK;
 }
