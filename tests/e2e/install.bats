@@ -78,3 +78,17 @@ C
     run find "$PREFIX" -type f -o -type l
     [ "$output" = "" ]
 }
+
+@test "install: under DESTDIR all three shells find a completion, and uninstall takes them away" {
+    dest=$BATS_TEST_TMPDIR/dest
+    run env DESTDIR="$dest" cmake --install "$STN_BUILD_DIR" --prefix /usr/local
+    [ "$status" = 0 ] || { echo "$output"; return 1; }
+    share=$dest/usr/local/share
+    bash -n "$share/bash-completion/completions/standin"
+    [ "$(head -n 1 "$share/zsh/site-functions/_standin")" = "#compdef standin" ]
+    grep -q '^complete -c standin' "$share/fish/vendor_completions.d/standin.fish"
+    if command -v zsh >/dev/null; then zsh -n "$share/zsh/site-functions/_standin"; fi
+    if command -v fish >/dev/null; then fish -n "$share/fish/vendor_completions.d/standin.fish"; fi
+    DESTDIR="$dest" cmake -P "$STN_SOURCE_DIR/cmake/uninstall.cmake" "$STN_BUILD_DIR/install_manifest.txt"
+    [ -z "$(find "$dest" -type f -o -type l)" ]
+}

@@ -126,10 +126,10 @@ teardown() {
     standin kernel record --quiet -d 50ms -e 'sched:sched_switch,irq:softirq_*' -o a.dat
     [ -z "$(standin kernel info --json a.dat | jq -r '.types | keys[]' | grep -vE '^(sched_switch|softirq_)')" ]
     run standin kernel record -e shced -o b.dat -- true
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     [[ "$output" == *'"shced"'*default* ]]
     run standin kernel record -e sched:nothing -o b.dat -- true
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     [[ "$output" == *"no tracepoint sched:nothing"* ]]
     [ ! -e b.dat ]
 }
@@ -139,7 +139,7 @@ teardown() {
     [ "$status" = 1 ]
     [ "$output" = "standin kernel record: no-such-command: cannot be run: No such file or directory" ]
     run standin kernel record --cpus 4000 -o a.dat -- true
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     [[ "$output" == *"no CPU 4000"* ]]
     run standin kernel record -o nowhere/a.dat -- touch ran
     [ "$status" = 1 ]
