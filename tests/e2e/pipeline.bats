@@ -56,7 +56,7 @@ keys() {
     net --quiet --workload mail=examples/backup.run1.txt.zst examples/backup.run1.txt.zst -o w.stn
     standin kernel generate --quiet w.stn -n 100 --workload mail -o n.csv
     run standin kernel generate --quiet w.stn -n 100 --workload backup -o none.csv
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     [[ $output == *"no workload 'backup'"*"'mail'"* ]]
     [ ! -e none.csv ]
 }
@@ -71,7 +71,7 @@ keys() {
     net --context 100k
     [ "$status" = 2 ]
     net --channels event,dt,colour
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     [[ $output == *"'colour'"* ]]
     net --resume
     [ "$status" = 1 ]
@@ -209,7 +209,7 @@ keys() {
 @test "pipeline: repair says at once that its output cannot be written" {
     # The input is not there either: the output was looked at first.
     run standin kernel repair nothing.csv -o out.xyz
-    [ "$status" = 1 ]
+    [ "$status" = 2 ]
     [[ "$output" == *"out.xyz: the ending names no format"* ]]
     run standin kernel repair nothing.csv -o nowhere/out.csv
     [ "$status" = 1 ]
