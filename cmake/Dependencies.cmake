@@ -5,7 +5,7 @@ find_package(Threads REQUIRED)
 
 # Named in standin.pc for those who link libstandin.a.
 set(STN_PKG_MODULES
-    babeltrace2 libtracefs libtraceevent libtracecmd libzstd zlib jansson)
+    babeltrace2 libtracefs libtraceevent libtracecmd libzstd zlib jansson sqlite3)
 
 pkg_check_modules(STN_PKG REQUIRED IMPORTED_TARGET ${STN_PKG_MODULES})
 

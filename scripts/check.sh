@@ -12,7 +12,7 @@ mapfile -t c_files < <(git ls-files --cached --others --exclude-standard '*.c' '
 mapfile -t scripts < <(git ls-files --cached --others --exclude-standard '*.sh' '.ci/run')
 
 # Headers from outside are looked at as CMake does: as the system's, without warnings.
-outside=$(pkg-config --cflags babeltrace2 libtracefs libtraceevent libtracecmd libzstd jansson)
+outside=$(pkg-config --cflags babeltrace2 libtracefs libtraceevent libtracecmd libzstd jansson sqlite3)
 read -r -a cflags <<<"-D_GNU_SOURCE= -DSTN_VERSION=\"0\" -Iinclude -Isrc ${outside//-I/-isystem }"
 warnings=(-Wall -Wextra -Wpedantic -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror)
 

@@ -11,11 +11,13 @@ build_packages=(
     libbabeltrace2-dev                                           # CTF
     libtracefs-dev libtraceevent-dev libtracecmd-dev             # live tracing, trace.dat
     libzstd-dev zlib1g-dev libjansson-dev                        # compressed text, JSON
+    libsqlite3-dev libpq-dev                                     # the latency database
     libdnnl-dev                                                  # matrix products
 )
 test_packages=(
     git libcmocka-dev bats zstd gzip jq                          # tests
-    babeltrace2 trace-cmd                                        # independent readers
+    babeltrace2 trace-cmd sqlite3                                # independent readers
+    postgresql                                                   # a server for the latency database
     clang clang-format clang-tidy libclang-rt-14-dev shellcheck  # checks and fuzzing
     chromium                                                     # the pages that we write
     man-db time                                                  # manual pages, benchmarks

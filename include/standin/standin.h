@@ -5,6 +5,7 @@
 
 #include <standin/base.h>
 #include <standin/judge.h>
+#include <standin/latdb.h>
 #include <standin/rules.h>
 #include <standin/synth.h>
 #include <standin/trace.h>

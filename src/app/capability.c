@@ -10,7 +10,10 @@
 #include <unistd.h>
 
 #include <babeltrace2/babeltrace.h>
+#include <sqlite3.h>
 #include <trace-cmd/trace-cmd.h>
+
+#include <standin/latdb.h>
 
 #include "app/capability.h"
 #include "kernel/trace/record.h"
@@ -118,15 +121,14 @@ static void look_openblas(stn_finding *finding) {
 }
 
 static void look_sqlite(stn_finding *finding) {
-    void *library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
-    getter version = {library ? dlsym(library, "sqlite3_libversion") : NULL};
-    if (version.symbol) {
-        finding->found = true;
-        snprintf(finding->version, sizeof finding->version, "SQLite %s", version.text());
-    }
-    if (library) {
-        dlclose(library);
-    }
+    finding->found = true; /* linked */
+    snprintf(finding->version, sizeof finding->version, "SQLite %s", sqlite3_libversion());
+}
+
+static void look_postgres(stn_finding *finding) {
+    char text[128];
+    finding->found = stn_latdb_postgres(text, sizeof text);
+    snprintf(finding->found ? finding->version : finding->why, sizeof text, "%s", text);
 }
 
 /* The first of @p names that the loader finds; its symbol @p symbol gives the version. */
@@ -214,6 +216,8 @@ static const stn_capability rows[] = {
     {"OpenBLAS", "fast training of networks", "sudo apt-get install libopenblas0-pthread",
      look_openblas},
     {"SQLite", "the latency database", "sudo apt-get install libsqlite3-0", look_sqlite},
+    {"PostgreSQL", "a latency database that a team shares", "sudo apt-get install libpq5",
+     look_postgres},
     {"llama.cpp", "standin llm model --verify", "npm install @node-llama-cpp/linux-x64@3.22.1",
      look_llama},
     {"DuckDB", "Parquet", "npm install @duckdb/node-bindings-linux-x64", look_duckdb},

@@ -7,6 +7,7 @@
 static const stn_group groups[] = {
     {"kernel", "real kernel traces in, rules, new traces out"},
     {"llm", "how language models run on an engine"},
+    {"db", "the latency database: what was measured, where, and who says so"},
 };
 
 /* One command a line. */
@@ -25,6 +26,11 @@ static const stn_command *const commands[] = {
     &stn_cmd_kernel_repair,
     &stn_cmd_kernel_evaluate,
     &stn_cmd_llm_model,
+    &stn_cmd_db_ls,
+    &stn_cmd_db_show,
+    &stn_cmd_db_merge,
+    &stn_cmd_db_export,
+    &stn_cmd_db_check,
     &stn_cmd_man,
     &stn_cmd_completion,
     &stn_cmd_markdown,

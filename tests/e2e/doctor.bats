@@ -4,8 +4,8 @@
     run standin doctor --json
     [ "$status" = 0 ]
     names=$(jq -r '.capabilities[].name' <<<"$output" | paste -sd,)
-    [ "$names" = "live tracing,CTF,trace.dat,OpenBLAS,SQLite,llama.cpp,DuckDB,MPI" ]
-    [ "$(jq '[.capabilities[] | select((.found | type) == "boolean" and (.how | length) > 0)] | length' <<<"$output")" = 8 ]
+    [ "$names" = "live tracing,CTF,trace.dat,OpenBLAS,SQLite,PostgreSQL,llama.cpp,DuckDB,MPI" ]
+    [ "$(jq '[.capabilities[] | select((.found | type) == "boolean" and (.how | length) > 0)] | length' <<<"$output")" = 9 ]
     [ "$(jq -r '.capabilities[] | select(.name == "CTF") | .version' <<<"$output")" = \
         "babeltrace2 $(babeltrace2 --version | grep -o '[0-9]*\.[0-9]*\.[0-9]*' | head -n 1)" ]
 }
@@ -13,7 +13,7 @@
 @test "doctor: one line each; what is missing comes with its command" {
     run standin doctor
     [ "$status" = 0 ]
-    [ "${#lines[@]}" = 8 ]
+    [ "${#lines[@]}" = 9 ]
     for line in "${lines[@]}"; do
         [[ "$line" == *" found "* || "$line" == *" missing "*": "* ]]
     done
@@ -21,12 +21,12 @@
 
 @test "doctor: libraries that cannot be loaded are missing, not an error" {
     # A folder that shadows the libraries with files that are none.
-    for name in libopenblas.so.0 libsqlite3.so.0; do
+    for name in libopenblas.so.0 libpq.so.5; do
         echo "not a library" >"$BATS_TEST_TMPDIR/$name"
     done
     run env LD_LIBRARY_PATH="$BATS_TEST_TMPDIR" standin doctor --json
     [ "$status" = 0 ]
-    [ "$(jq '.capabilities[] | select(.name == "OpenBLAS" or .name == "SQLite") | .found' <<<"$output" | sort -u)" = false ]
+    [ "$(jq '.capabilities[] | select(.name == "OpenBLAS" or .name == "PostgreSQL") | .found' <<<"$output" | sort -u)" = false ]
 }
 
 @test "doctor: without rights live tracing is missing, with the advice that record gives" {

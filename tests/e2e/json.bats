@@ -28,7 +28,7 @@ same() {
     local key
     while read -r key; do
         jq -e --arg key "$key" '
-            reduce ($key | sub("\\[\\]"; ".[]") | split("."))[] as $part ([., true];
+            reduce ($key | gsub("\\[\\]"; ".[]") | split("."))[] as $part ([., true];
                 if .[1] | not then .
                 elif $part == "[]" then [.[0][0], (.[0] | length > 0)]
                 else [.[0][$part]?, (.[0] | type == "object" and has($part))] end)
@@ -77,4 +77,17 @@ same() {
     diff <(sort keys) <(jq -r 'keys[]' out.json | sort)
     standin kernel record --json -d 20ms -o a.dat >out.json
     diff <(grep -v ^command_ keys | sort) <(jq -r 'keys[]' out.json | sort)
+}
+
+@test "json: db ls, show, merge, export, check" {
+    export STANDIN_DB=$STN_SOURCE_DIR/examples/latency.db
+    same db ls --
+    same db show -- 26a2
+    same db export -- -o rows.csv
+    same db check --
+    cp "$STANDIN_DB" other.db
+    chmod u+w other.db
+    sqlite3 other.db "UPDATE latency SET count=count+1"
+    same db merge -- "$STANDIN_DB" other.db -o all.db
+    [ "$(jq '[.conflicts, .replaced, (.conflict_list | length)] | unique | .[]' out.json)" = 9 ]
 }

@@ -1,0 +1,520 @@
+/* PostgreSQL: a server that a team shares. libpq is loaded at run time, so that the program runs
+ * without it; without its headers at build time there is only the refusal at the end of this file.
+ *
+ * Tables lie in the schema "standin". Values travel in PostgreSQL's binary form: int8 and float8 as
+ * eight bytes, highest first. Rows of latency are kept back and go in bundles through COPY into a
+ * temporary table, from where one statement takes them over: a statement a row would be twenty
+ * times slower. Writers take one advisory lock, so that no two of them can wait for each other. */
+#include "llm/latdb/driver.h"
+
+#include <stdio.h>
+
+#ifdef STN_HAVE_LIBPQ
+
+#include <dlfcn.h>
+#include <endian.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libpq-fe.h>
+
+#include "core/base/alloc.h"
+#include "llm/latdb/statement.h"
+
+/* clang-format off */
+#define FUNCTIONS(X)                                                                              \
+    X(PQlibVersion) X(PQconnectdb) X(PQstatus) X(PQerrorMessage) X(PQfinish)                      \
+    X(PQsetNoticeProcessor) X(PQexec) X(PQprepare) X(PQsendQueryPrepared) X(PQsetSingleRowMode)   \
+    X(PQgetResult) X(PQresultStatus) X(PQresultErrorField) X(PQclear) X(PQcmdStatus) X(PQntuples) \
+    X(PQgetvalue) X(PQgetlength) X(PQgetisnull) X(PQputCopyData) X(PQputCopyEnd)
+/* clang-format on */
+
+static struct {
+#define POINTER(name) __typeof__(&(name)) name; /* NOLINT(bugprone-macro-parentheses): a member */
+    FUNCTIONS(POINTER)
+#undef POINTER
+    bool loaded;
+} pq;
+static pthread_once_t pq_once = PTHREAD_ONCE_INIT;
+
+/* Never closed again: what it loads itself does not bear it. */
+static void load(void) {
+    void *library = dlopen("libpq.so.5", RTLD_LAZY | RTLD_LOCAL);
+    pq.loaded = library != NULL;
+#define RESOLVE(name)                                                                              \
+    *(void **)&pq.name = library ? dlsym(library, #name) : NULL;                                   \
+    pq.loaded = pq.loaded && pq.name;
+    FUNCTIONS(RESOLVE)
+#undef RESOLVE
+}
+
+bool stn_latdb_postgres(char *version, size_t size) {
+    pthread_once(&pq_once, load);
+    if (pq.loaded) {
+        int number = pq.PQlibVersion();
+        snprintf(version, size, "libpq %d.%d", number / 10000, number % 10000);
+    } else {
+        snprintf(version, size, "libpq.so.5 cannot be loaded");
+    }
+    return pq.loaded;
+}
+
+enum { OID_INT8 = 20, OID_TEXT = 25, OID_FLOAT8 = 701 };
+enum { STAGED_MAX = 16384 }; /* rows kept back */
+
+#define WRITER_LOCK "1398033996" /* any number that others are not likely to take: "STNL" */
+
+typedef struct statement {
+    const stn_lat_query *query;
+    char name[24];
+    struct statement *next;
+} statement;
+
+typedef struct store {
+    PGconn *connection;
+    statement *statements;
+    unsigned statement_count;
+    bool in_transaction;
+    bool staging; /* the temporary table is there */
+    char *staged; /* [staged_size] rows in COPY's binary form, behind its head */
+    size_t staged_size, staged_capacity;
+    uint32_t staged_count;
+} store;
+
+/* ---- errors ---------------------------------------------------------- */
+
+/* The first line of what PostgreSQL says, without the word "ERROR:". */
+static stn_status said(stn_status status, const char *text, stn_err *err) {
+    static const char *const heads[] = {"ERROR:  ", "FATAL:  "};
+    for (size_t i = 0; i < 2; i++) {
+        const char *found = strstr(text, heads[i]);
+        text = found ? found + strlen(heads[i]) : text;
+    }
+    return stn_err_set(err, status, "PostgreSQL: %.*s", (int)strcspn(text, "\n"), text);
+}
+
+static const struct {
+    const char *state; /* beginning of an SQLSTATE */
+    stn_status status;
+    const char *text; /* NULL: what PostgreSQL says */
+} states[] = {
+    {"55P03", STN_EIO, "was locked by another writer for 60 s"},
+    {"40", STN_EIO, "another writer was in the way; nothing was written"},
+    {"42501", STN_EPERM, NULL},
+    {"25006", STN_EPERM, NULL},
+    {"53200", STN_ENOMEM, NULL},
+    {"XX", STN_EFORMAT, NULL},
+};
+_Static_assert(STN_LAT_WAIT_S == 60, "said above");
+
+/* Frees @p result. */
+static stn_status failed(const store *s, PGresult *result, stn_err *err) {
+    const char *state = result ? pq.PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
+    const char *text = pq.PQerrorMessage(s->connection);
+    stn_status status = said(STN_EIO, text && *text ? text : "no answer", err);
+    for (size_t i = 0; state && i < sizeof states / sizeof *states; i++) {
+        if (strncmp(state, states[i].state, strlen(states[i].state)) == 0) {
+            status = states[i].text ? stn_err_set(err, states[i].status, "%s", states[i].text)
+                                    : states[i].status;
+            break;
+        }
+    }
+    pq.PQclear(result);
+    return status;
+}
+
+/* Run statements without parameters; the last one's result is of the kind @p want. */
+static stn_status exec(const store *s, const char *sql, ExecStatusType want, PGresult **out,
+                       stn_err *err) {
+    PGresult *result = pq.PQexec(s->connection, sql);
+    if (pq.PQresultStatus(result) != want) {
+        return failed(s, result, err);
+    }
+    if (out) {
+        *out = result;
+    } else {
+        pq.PQclear(result);
+    }
+    return STN_OK;
+}
+
+static stn_status postgres_script(void *self, const char *sql, stn_err *err) {
+    return exec(self, sql, PGRES_COMMAND_OK, NULL, err);
+}
+
+/* ---- opening --------------------------------------------------------- */
+
+static void say_nothing(void *user, const char *message) {
+    (void)user;
+    (void)message;
+}
+
+static stn_status postgres_open(void **self, const char *place, stn_latdb_mode mode, stn_err *err) {
+    char version[64];
+    *self = NULL;
+    if (!stn_latdb_postgres(version, sizeof version)) {
+        return stn_err_set(err, STN_EUNSUPPORTED,
+                           "PostgreSQL cannot be used: %s; see standin doctor", version);
+    }
+    store *s = stn_calloc(1, sizeof *s);
+    if (!s) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory");
+    }
+    *self = s;
+    s->connection = pq.PQconnectdb(place);
+    if (!s->connection) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory");
+    }
+    if (pq.PQstatus(s->connection) != CONNECTION_OK) {
+        return failed(s, NULL, err);
+    }
+    pq.PQsetNoticeProcessor(s->connection, say_nothing, NULL);
+    stn_status status = postgres_script(
+        s, "SET client_encoding='UTF8'; SET search_path=standin; SET lock_timeout='60s'", err);
+    if (status == STN_OK && mode == STN_LATDB_READ) {
+        status = postgres_script(s, "SET default_transaction_read_only=on", err);
+    }
+    return status;
+}
+
+static stn_status postgres_look(void *self, stn_lat_found *found, stn_err *err) {
+    PGresult *result = NULL;
+    stn_status status =
+        exec(self,
+             "SELECT CASE WHEN to_regclass('standin.migration') IS NOT NULL THEN 'ours'"
+             " WHEN EXISTS(SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace"
+             " WHERE n.nspname='standin') THEN 'other' ELSE 'nothing' END",
+             PGRES_TUPLES_OK, &result, err);
+    if (status == STN_OK) {
+        const char *word = pq.PQgetvalue(result, 0, 0);
+        *found = strcmp(word, "ours") == 0    ? STN_LAT_FOUND_OURS
+                 : strcmp(word, "other") == 0 ? STN_LAT_FOUND_OTHER
+                                              : STN_LAT_FOUND_NOTHING;
+        pq.PQclear(result);
+    }
+    return status;
+}
+
+static stn_status postgres_claim(void *self, stn_err *err) {
+    return postgres_script(self, "CREATE SCHEMA IF NOT EXISTS standin", err);
+}
+
+/* ---- statements ------------------------------------------------------ */
+
+static Oid oid_of(stn_lat_type type) {
+    return type == STN_LAT_TEXT ? OID_TEXT : type == STN_LAT_INT ? OID_INT8 : OID_FLOAT8;
+}
+
+static stn_status postgres_prepare(void *self, const stn_lat_query *query, void **out,
+                                   stn_err *err) {
+    store *s = self;
+    Oid types[STN_LAT_COLUMNS_MAX];
+    for (size_t i = 0; i < query->in_count; i++) {
+        types[i] = oid_of(query->in[i]);
+    }
+    statement *made = stn_calloc(1, sizeof *made);
+    if (!made) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory");
+    }
+    snprintf(made->name, sizeof made->name, "s%u", s->statement_count++);
+    made->query = query;
+    made->next = s->statements;
+    s->statements = made;
+    *out = made;
+    PGresult *result =
+        pq.PQprepare(s->connection, made->name, query->sql, (int)query->in_count, types);
+    if (pq.PQresultStatus(result) != PGRES_COMMAND_OK) {
+        return failed(s, result, err);
+    }
+    pq.PQclear(result);
+    return STN_OK;
+}
+
+/* Eight bytes, highest first. */
+static void encode(const stn_lat_value *value, char out[8]) {
+    uint64_t bits = (uint64_t)value->v.i;
+    if (value->type == STN_LAT_REAL) {
+        memcpy(&bits, &value->v.f, sizeof bits);
+    }
+    bits = htobe64(bits);
+    memcpy(out, &bits, sizeof bits);
+}
+
+static bool send(const store *s, const statement *st, const stn_lat_value *in) {
+    char numbers[STN_LAT_COLUMNS_MAX][8];
+    const char *values[STN_LAT_COLUMNS_MAX];
+    int sizes[STN_LAT_COLUMNS_MAX];
+    int binary[STN_LAT_COLUMNS_MAX];
+    for (size_t i = 0; i < st->query->in_count; i++) {
+        bool text = in[i].type == STN_LAT_TEXT;
+        binary[i] = 1;
+        sizes[i] = text ? (int)strlen(in[i].v.s) : 8;
+        values[i] = in[i].null ? NULL : text ? in[i].v.s : numbers[i];
+        if (!text && !in[i].null) {
+            encode(&in[i], numbers[i]);
+        }
+    }
+    return pq.PQsendQueryPrepared(s->connection, st->name, (int)st->query->in_count, values, sizes,
+                                  binary, 1) &&
+           pq.PQsetSingleRowMode(s->connection);
+}
+
+/* @return false: a column has not the size of its type */
+static bool decode(const stn_lat_query *query, const PGresult *result, stn_lat_value *values) {
+    for (size_t i = 0; i < query->out_count; i++) {
+        int column = (int)i;
+        stn_lat_value *value = &values[i];
+        value->type = query->out[i];
+        value->null = pq.PQgetisnull(result, 0, column) != 0;
+        const char *bytes = pq.PQgetvalue(result, 0, column);
+        if (value->type == STN_LAT_TEXT) {
+            value->v.s = bytes; /* libpq puts a NUL behind */
+            value->null = false;
+            continue;
+        }
+        uint64_t bits = 0;
+        if (!value->null && pq.PQgetlength(result, 0, column) != 8) {
+            return false;
+        }
+        if (!value->null) {
+            memcpy(&bits, bytes, sizeof bits);
+        }
+        bits = be64toh(bits);
+        memcpy(&value->v, &bits, sizeof bits);
+        value->null = value->null && value->type == STN_LAT_REAL;
+    }
+    return true;
+}
+
+static stn_status flush(store *s, stn_err *err);
+
+static stn_status postgres_run(void *self, void *statement_, const stn_lat_value *in,
+                               stn_lat_query_fn each, void *user, stn_err *err) {
+    store *s = self;
+    const statement *st = statement_;
+    stn_lat_value values[STN_LAT_COLUMNS_MAX];
+    stn_status status = flush(s, err);
+    if (status == STN_OK && !send(s, st, in)) {
+        status = failed(s, NULL, err);
+    } else if (status == STN_OK) {
+        PGresult *result;
+        /* All results are fetched, also when what came was enough: the connection is free then. */
+        while ((result = pq.PQgetResult(s->connection)) != NULL) {
+            ExecStatusType kind = pq.PQresultStatus(result);
+            if (status == STN_OK && kind == PGRES_SINGLE_TUPLE && each) {
+                status = decode(st->query, result, values)
+                             ? each(user, values, err)
+                             : stn_err_set(err, STN_EFORMAT, "a column has another type");
+            } else if (status == STN_OK && kind != PGRES_SINGLE_TUPLE && kind != PGRES_TUPLES_OK &&
+                       kind != PGRES_COMMAND_OK) {
+                status = failed(s, result, err);
+                continue;
+            }
+            pq.PQclear(result);
+        }
+    }
+    return status;
+}
+
+/* ---- rows in bundles ------------------------------------------------- */
+
+static const char copy_head[19] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0";
+
+static void put_big(char *at, uint32_t value, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        at[i] = (char)(value >> (8 * (size - 1 - i)));
+    }
+}
+
+/* Its number in the bundle tells which of two rows with one key came later. */
+static stn_status postgres_put(void *self, const stn_lat_value *values, stn_err *err) {
+    store *s = self;
+    const stn_lat_table *table = stn_lat_table_of(STN_LAT_T_LATENCY);
+    size_t most = sizeof copy_head + 2 + 12 * (table->count + 1) + 2;
+    stn_status status = stn_grow(&s->staged, &s->staged_capacity, s->staged_size + most, 1);
+    if (status != STN_OK) {
+        return stn_err_set(err, status, "out of memory");
+    }
+    if (s->staged_count == 0) {
+        memcpy(s->staged, copy_head, sizeof copy_head);
+        s->staged_size = sizeof copy_head;
+    }
+    char *at = s->staged + s->staged_size;
+    put_big(at, (uint32_t)table->count + 1, 2);
+    at += 2;
+    stn_lat_value number = {.type = STN_LAT_INT, .v.i = s->staged_count};
+    for (size_t i = 0; i <= table->count; i++) {
+        const stn_lat_value *value = i ? &values[i - 1] : &number;
+        put_big(at, value->null ? UINT32_MAX : 8, 4);
+        at += 4;
+        if (!value->null) {
+            encode(value, at);
+            at += 8;
+        }
+    }
+    s->staged_size = (size_t)(at - s->staged);
+    return ++s->staged_count < STAGED_MAX ? STN_OK : flush(s, err);
+}
+
+static stn_status copy_in(store *s, stn_err *err) {
+    stn_lat_sql sql;
+    const stn_lat_table *table = stn_lat_table_of(STN_LAT_T_LATENCY);
+    stn_lat_sql_begin(&sql);
+    stn_lat_sql_add(&sql, "COPY pg_temp.staged(seq,");
+    stn_lat_sql_names(&sql, table, 0, table->count);
+    stn_lat_sql_add(&sql, ") FROM STDIN (FORMAT binary)");
+    stn_status status = exec(s, sql.text, PGRES_COPY_IN, NULL, err);
+    if (status != STN_OK) {
+        return status;
+    }
+    put_big(s->staged + s->staged_size, UINT16_MAX, 2); /* the end; put left room for it */
+    bool sent = pq.PQputCopyData(s->connection, s->staged, (int)s->staged_size + 2) == 1 &&
+                pq.PQputCopyEnd(s->connection, NULL) == 1;
+    PGresult *result;
+    while ((result = pq.PQgetResult(s->connection)) != NULL) {
+        if (status == STN_OK && pq.PQresultStatus(result) != PGRES_COMMAND_OK) {
+            status = failed(s, result, err);
+        } else {
+            pq.PQclear(result);
+        }
+    }
+    return status == STN_OK && !sent ? failed(s, NULL, err) : status;
+}
+
+static stn_status take_over(const store *s, stn_err *err) {
+    stn_lat_sql sql;
+    const stn_lat_table *table = stn_lat_table_of(STN_LAT_T_LATENCY);
+    stn_lat_sql_begin(&sql);
+    stn_lat_sql_add(&sql, "INSERT INTO %s(", table->name);
+    stn_lat_sql_names(&sql, table, 0, table->count);
+    stn_lat_sql_add(&sql, ") SELECT DISTINCT ON(");
+    stn_lat_sql_names(&sql, table, 0, table->key_count);
+    stn_lat_sql_add(&sql, ") ");
+    stn_lat_sql_names(&sql, table, 0, table->count);
+    stn_lat_sql_add(&sql, " FROM pg_temp.staged ORDER BY ");
+    stn_lat_sql_names(&sql, table, 0, table->key_count);
+    stn_lat_sql_add(&sql, ",seq DESC");
+    stn_lat_sql_replace(&sql, table);
+    stn_lat_sql_add(&sql, "; TRUNCATE pg_temp.staged");
+    return exec(s, sql.text, PGRES_COMMAND_OK, NULL, err);
+}
+
+static stn_status flush(store *s, stn_err *err) {
+    stn_status status = STN_OK;
+    if (s->staged_count == 0) {
+        return STN_OK;
+    }
+    if (!s->staging) {
+        /* A rollback may take it away again. */
+        status = postgres_script(
+            s,
+            "CREATE TEMPORARY TABLE IF NOT EXISTS staged AS SELECT 0::bigint AS seq, "
+            "latency.* FROM standin.latency WITH NO DATA",
+            err);
+        s->staging = status == STN_OK;
+    }
+    status = status == STN_OK ? copy_in(s, err) : status;
+    status = status == STN_OK ? take_over(s, err) : status;
+    s->staged_count = 0;
+    return status;
+}
+
+/* ---- transactions ---------------------------------------------------- */
+
+static stn_status postgres_begin(void *self, stn_err *err) {
+    store *s = self;
+    s->in_transaction = true;
+    return exec(s, "BEGIN; SELECT pg_advisory_xact_lock(" WRITER_LOCK ")", PGRES_TUPLES_OK, NULL,
+                err);
+}
+
+static void postgres_rollback(void *self) {
+    store *s = self;
+    s->staged_count = 0;
+    if (s->in_transaction) {
+        s->in_transaction = false;
+        s->staging = false;
+        (void)postgres_script(s, "ROLLBACK", NULL);
+    }
+}
+
+/* A transaction in which something failed ends with the word ROLLBACK instead. */
+static stn_status postgres_commit(void *self, stn_err *err) {
+    store *s = self;
+    PGresult *result = NULL;
+    stn_status status = flush(s, err);
+    status = status == STN_OK ? exec(s, "COMMIT", PGRES_COMMAND_OK, &result, err) : status;
+    if (status == STN_OK) {
+        bool done = strcmp(pq.PQcmdStatus(result), "COMMIT") == 0;
+        pq.PQclear(result);
+        s->in_transaction = false;
+        status = done ? STN_OK
+                      : stn_err_set(err, STN_EIO, "a statement had failed; nothing was written");
+    }
+    return status;
+}
+
+static void postgres_close(void *self) {
+    store *s = self;
+    if (!s) {
+        return;
+    }
+    while (s->statements) {
+        statement *next = s->statements->next;
+        stn_free(s->statements);
+        s->statements = next;
+    }
+    pq.PQfinish(s->connection); /* ends an open transaction */
+    stn_free(s->staged);
+    stn_free(s);
+}
+
+#else
+
+bool stn_latdb_postgres(char *version, size_t size) {
+    snprintf(version, size, "standin was built without libpq");
+    return false;
+}
+
+static stn_status postgres_open(void **self, const char *place, stn_latdb_mode mode, stn_err *err) {
+    (void)place;
+    (void)mode;
+    *self = NULL;
+    return stn_err_set(err, STN_EUNSUPPORTED,
+                       "PostgreSQL cannot be used: standin was built without "
+                       "libpq");
+}
+
+static void postgres_close(void *self) {
+    (void)self;
+}
+
+#define postgres_look     NULL
+#define postgres_claim    NULL
+#define postgres_script   NULL
+#define postgres_begin    NULL
+#define postgres_commit   NULL
+#define postgres_rollback NULL
+#define postgres_prepare  NULL
+#define postgres_run      NULL
+#define postgres_put      NULL
+
+#endif
+
+const stn_lat_driver stn_lat_postgres = {
+    .name = "postgresql",
+    .table_suffix = "",
+    .open = postgres_open,
+    .look = postgres_look,
+    .claim = postgres_claim,
+    .script = postgres_script,
+    .begin = postgres_begin,
+    .commit = postgres_commit,
+    .rollback = postgres_rollback,
+    .prepare = postgres_prepare,
+    .run = postgres_run,
+    .put = postgres_put,
+    .verify = NULL,
+    .close = postgres_close,
+};
