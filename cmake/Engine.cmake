@@ -31,6 +31,13 @@ if(EXISTS "${STN_LLAMA_INCLUDE}/llama.h")
         COMPILE_OPTIONS "-isystem${STN_LLAMA_INCLUDE}"
         COMPILE_DEFINITIONS
         "STN_HAVE_LLAMA;STN_LLAMA_LIBDIR=\"${STN_LLAMA_LIB}\";STN_LLAMA_VERSION=\"${STN_LLAMA_VERSION}\"")
+    # Stands in front of ggml in other programs: without sanitizers, and with nothing of ours.
+    add_library(standin_ggml SHARED "${PROJECT_SOURCE_DIR}/src/llm/engine/shim/ggml.c")
+    set_target_properties(standin_ggml PROPERTIES OUTPUT_NAME standin-ggml)
+    target_compile_definitions(standin_ggml PRIVATE _GNU_SOURCE= STN_HAVE_LLAMA)
+    target_compile_options(standin_ggml PRIVATE
+        "-isystem${STN_LLAMA_INCLUDE}" -Wall -Wextra -Wpedantic $<$<BOOL:${STN_WERROR}>:-Werror>)
+    target_link_libraries(standin_ggml PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
     if(STN_SANITIZE)
         # The sanitizers look for C++ exceptions' functions when the program starts, before
         # llama.cpp brings them.

@@ -70,8 +70,8 @@ typedef struct stn_common {
     stn_texts comms, events;
     const char *format;
     stn_texts operands;
-    const char *const *tail; /**< what stands behind "--" or from the first operand on; ends
-                                  with NULL; only for commands that run a command */
+    const char *const *tail; /**< what stands behind "--" or, if it must be there, from the first
+                                  operand on; ends with NULL; only for commands that run one */
     void *scratch;           /**< copies that the lists point into */
 } stn_common;
 
@@ -95,6 +95,7 @@ typedef struct stn_command {
     const char *operands;              /**< "TRACE", "IN OUT", "MODEL|TRACE..."; "" for none */
     uint32_t operand_min, operand_max; /**< UINT32_MAX: any number */
     bool runs_command;                 /**< all from the first operand on is a command */
+    bool may_run_command;              /**< what stands behind "--" is one */
     uint32_t shared;                   /**< bits of stn_shared */
     const stn_option *options;
     const stn_example *examples; /**< ends with a row whose command is NULL */

@@ -241,7 +241,8 @@ static stn_status walk(parser *p) {
         const char *word = p->argv[p->at];
         bool operand = only_operands || word[0] != '-' || !word[1];
         bool dashes = !only_operands && strcmp(word, "--") == 0;
-        if (p->command->runs_command && (operand || dashes)) {
+        if ((p->command->runs_command && (operand || dashes)) ||
+            (p->command->may_run_command && dashes)) {
             p->args->tail = (const char *const *)&p->argv[p->at + (dashes ? 1 : 0)];
             return STN_OK;
         }

@@ -6,9 +6,12 @@ setup() {
     ln -s "$STN_SOURCE_DIR/examples" examples
 }
 
-# May this example run here? Recording needs root and tracefs.
+# May this example run here? Recording needs root and tracefs, capturing llama.cpp.
 possible() {
     case $1 in
+    *"llm capture"* | *"llm ops"*)
+        standin doctor --json | jq -e '.capabilities[] | select(.name == "llama.cpp").found' >/dev/null
+        ;;
     *"kernel record"*) [ "$(id -u)" = 0 ] && grep -q tracefs /proc/filesystems ;;
     *) true ;;
     esac

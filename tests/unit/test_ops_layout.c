@@ -43,6 +43,12 @@ static const row rows[] = {
     {"n_ff n_tokens", "", {32, 3, 12, 1}, {0}, 0, false, "? ? n_tokens"},
     {"n_embd n_single n_tokens", "", {64, 12, 1, 1}, {0}, 0, false, "? ?"}, /* either may hold it */
     {"? n_tokens", "", {7, 3, 4, 1}, {0}, 0, false, "? ? ?"},
+    {"n_embd n_single*n_tokens", "", {64, 12, 1, 1}, {0}, 0, false, "n_embd ? ? ?"},
+    {"n_embd n_tokens*n_single", "", {64, 12, 1, 1}, {0}, 0, false, "n_embd n_tokens*n_single"},
+    {"n_embd n_single", "", {64, 1, 1, 1}, {0}, 0, false, "? ? ? ?"},
+    {"head_dim one_head*n_tokens", "", {16, 12, 1, 1}, {0}, 0, false, "head_dim one_head*n_tokens"},
+    {"head_dim n_tokens*one_head", "", {16, 12, 1, 1}, {0}, 0, false, "head_dim n_tokens*one_head"},
+    {"n_embd ?", "", {64, 1, 7, 1}, {1, 64, 64, 448}, 0, false, "n_embd ? ?"},
     {"? n_tokens", "", {7, 12, 1, 1}, {0}, 0, false, "? n_tokens"},
     /* views */
     {"n_head_kv*head_dim n_ctx_seq n_seq_max",

@@ -22,6 +22,9 @@
 #define STN_LLAMA_VERSION ""
 #endif
 
+/* Names of the shim's are found before those of ggml only if both are global. */
+static bool shimmed;
+
 #define NPM_BINS "/@node-llama-cpp/linux-x64/bins/linux-x64"
 
 /* Is this file name that of libllama? It may bear a version: libllama.v0.5.0.so. */
@@ -58,7 +61,7 @@ static bool same_version(const char *a, const char *b) {
 
 /* Load what look_in() has found, or a name that the loader knows, and ask for the version. */
 static bool try_library(stn_llama_place *place) {
-    void *library = dlopen(place->library, RTLD_LAZY | RTLD_LOCAL);
+    void *library = dlopen(place->library, RTLD_LAZY | (shimmed ? RTLD_GLOBAL : RTLD_LOCAL));
     if (!library) {
         return false;
     }
@@ -115,7 +118,9 @@ stn_status stn_llama_find(stn_llama_place *place, stn_err *err) {
     X(llama_model_n_params) X(llama_model_size) X(llama_model_n_ctx_train)                        \
     X(llama_model_n_embd) X(llama_model_n_layer) X(llama_model_n_head) X(llama_model_n_head_kv)   \
     X(llama_context_default_params) X(llama_init_from_model) X(llama_free)                        \
-    X(llama_batch_get_one) X(llama_decode) X(llama_get_logits_ith)
+    X(llama_batch_get_one) X(llama_batch_init) X(llama_batch_free) X(llama_decode)                \
+    X(llama_get_memory) X(llama_memory_clear)                                                     \
+    X(llama_get_logits_ith)
 /* clang-format on */
 
 struct stn_llama {
@@ -145,7 +150,7 @@ static stn_status resolve(stn_llama *llama, void *library, stn_err *err) {
 }
 
 static stn_status start(stn_llama *llama, const stn_llama_place *place, stn_err *err) {
-    void *library = dlopen(place->library, RTLD_LAZY | RTLD_LOCAL);
+    void *library = dlopen(place->library, RTLD_LAZY | (shimmed ? RTLD_GLOBAL : RTLD_LOCAL));
     if (!library) {
         return stn_err_set(err, STN_EUNSUPPORTED, "%s: cannot be loaded", place->library);
     }
@@ -164,6 +169,11 @@ static stn_status start(stn_llama *llama, const stn_llama_place *place, stn_err 
         llama->llama_backend_init();
     }
     return status;
+}
+
+stn_status stn_llama_shim(const char *path, stn_err *err) {
+    shimmed = dlopen(path, RTLD_LAZY | RTLD_GLOBAL) != NULL;
+    return shimmed ? STN_OK : stn_err_set(err, STN_EUNSUPPORTED, "%s: cannot be loaded", path);
 }
 
 stn_status stn_llama_open(stn_llama **out, stn_err *err) {
@@ -286,7 +296,83 @@ stn_status stn_llama_try(stn_llama *llama, const char *path, int32_t count, floa
     return status;
 }
 
+/* One batch: @p count tokens of each of @p seqs sequences from position @p past on. */
+static stn_status decode(stn_llama *llama, struct llama_context *context, uint32_t count,
+                         uint32_t seqs, uint32_t past, uint32_t outputs, stn_err *err) {
+    struct llama_batch batch = llama->llama_batch_init((int32_t)(count * seqs), 0, 1);
+    for (uint32_t i = 0; i < count * seqs; i++) {
+        uint32_t sequence = i / count;
+        batch.token[i] = 1;
+        batch.pos[i] = (llama_pos)(past + i % count);
+        batch.n_seq_id[i] = 1;
+        batch.seq_id[i][0] = (llama_seq_id)sequence;
+        batch.logits[i] = i < outputs;
+    }
+    batch.n_tokens = (int32_t)(count * seqs);
+    int32_t code = llama->llama_decode(context, batch);
+    llama->llama_batch_free(batch);
+    return code == 0 ? STN_OK
+                     : stn_err_set(err, STN_ECHECK, "llama.cpp cannot run it: %s",
+                                   llama->said[0] ? llama->said : "without a word");
+}
+
+static stn_status run_pass(stn_llama *llama, struct llama_model *model, const stn_llama_pass *pass,
+                           stn_err *err) {
+    struct llama_context_params params = llama->llama_context_default_params();
+    params.n_ctx = pass->cells * pass->seqs_max;
+    params.n_seq_max = pass->seqs_max;
+    params.n_batch = params.n_ctx;
+    params.n_ubatch = pass->ubatch;
+    params.n_threads = params.n_threads_batch = 1;
+    params.kv_unified = pass->unified;
+    params.swa_full = false; /* a window keeps what it needs */
+    struct llama_context *context = llama->llama_init_from_model(model, params);
+    if (!context) {
+        return stn_err_set(err, STN_ECHECK, "llama.cpp makes no context: %s", llama->said);
+    }
+    uint32_t count = pass->tokens / pass->seqs;
+    uint32_t past = pass->cells_used - count;
+    /* First one whose sizes are all large and apart: where labels are read off best. */
+    uint32_t apart = pass->seqs_max < 3 ? pass->seqs_max : 3;
+    stn_status status = decode(llama, context, 14, apart, 0, 5, err);
+    llama->llama_memory_clear(llama->llama_get_memory(context), false);
+    for (uint32_t done = 0; status == STN_OK && done < past;) {
+        uint32_t piece = past - done < 64 ? past - done : 64;
+        status = decode(llama, context, piece, pass->seqs, done, pass->seqs, err);
+        done += piece;
+    }
+    if (status == STN_OK) {
+        status = decode(llama, context, count, pass->seqs, past, pass->outputs, err);
+    }
+    llama->llama_free(context);
+    return status;
+}
+
+stn_status stn_llama_run(stn_llama *llama, const char *path, const stn_llama_pass *pass,
+                         stn_err *err) {
+    struct llama_model *model;
+    stn_status status = load(llama, path, false, &model, err);
+    if (status == STN_OK) {
+        status = run_pass(llama, model, pass, err);
+        llama->llama_model_free(model);
+    }
+    return status;
+}
+
 #else /* no headers */
+
+stn_status stn_llama_run(stn_llama *llama, const char *path, const stn_llama_pass *pass,
+                         stn_err *err) {
+    (void)llama;
+    (void)path;
+    (void)pass;
+    return stn_err_set(err, STN_EUNSUPPORTED, "this program was built without llama.cpp's headers");
+}
+
+stn_status stn_llama_shim(const char *path, stn_err *err) {
+    (void)path;
+    return stn_err_set(err, STN_EUNSUPPORTED, "this program was built without llama.cpp's headers");
+}
 
 static stn_status without(stn_err *err) {
     return stn_err_set(err, STN_EUNSUPPORTED, "this program was built without llama.cpp's headers");

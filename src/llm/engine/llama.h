@@ -47,4 +47,27 @@ stn_status stn_llama_inspect(stn_llama *llama, const char *path, stn_llama_facts
 stn_status stn_llama_try(stn_llama *llama, const char *path, int32_t count, float *largest,
                          stn_err *err) STN_MUST_USE;
 
+/** A pass whose graph is wanted; nothing of it is computed. */
+typedef struct stn_llama_pass {
+    uint32_t tokens;     /**< of the batch; a multiple of seqs */
+    uint32_t seqs;       /**< 1 … seqs_max, each with as many tokens */
+    uint32_t cells_used; /**< of the KV cache by each sequence at its end; tokens / seqs … cells */
+    uint32_t outputs;    /**< tokens whose logits are asked for; 1 … tokens */
+    uint32_t cells;      /**< of the cache, for a sequence; a multiple of 256 */
+    uint32_t seqs_max;   /**< for which the context is made */
+    uint32_t ubatch;     /**< most tokens of a pass; at least 64 * seqs and tokens */
+    bool unified;        /**< the sequences share one cache */
+} stn_llama_pass;
+
+/** Load the library @p path in front of ggml (src/llm/engine/shim). Only before llama.cpp is looked
+ *  for by anything else in this process. @return STN_OK; STN_EUNSUPPORTED */
+stn_status stn_llama_shim(const char *path, stn_err *err) STN_MUST_USE;
+
+/** Load a GGUF file without its weights and have llama.cpp build the graph of @p pass, after one
+ *  of usual sizes and those that fill the cache. Only behind stn_llama_shim(), which skips
+ * computing: there is no memory.
+ *  @return STN_OK; STN_ECHECK (llama.cpp refuses: its own words) */
+stn_status stn_llama_run(stn_llama *llama, const char *path, const stn_llama_pass *pass,
+                         stn_err *err) STN_MUST_USE;
+
 #endif

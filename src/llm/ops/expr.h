@@ -3,7 +3,7 @@
  *  n_tokens/n_seqs, kv_lora_rank+qk_rope_dim. Expressions are interned: equal ones have the same
  *  number. A product keeps the order of its factors in memory (innermost first), because a reshape
  *  splits it there; as text the outermost stands first.
- *  Pinned by tests/unit/test_ops_expr.c, tests/fuzz/fuzz_expr.c. */
+ *  Pinned by tests/unit/test_ops_expr.c, tests/fuzz/fuzz_opgraph.c. */
 #ifndef STN_LLM_OPS_EXPR_H
 #define STN_LLM_OPS_EXPR_H
 

@@ -2,9 +2,12 @@
  * at its stride until its size is reached. What is left at the end of a factor is a part of it:
  * used cells of a cache, one term of a sum, the best of a sorted dimension.
  *
- * Factors of size 1 lie nowhere. They are given to new dimensions of size 1 with that stride if
- * there are as many of both; a hyper-parameter of value 1 else to the dimension inside it; a
- * request's size of value 1 makes unknown what may hold it. */
+ * Factors of size 1 lie nowhere. If there are as many as new dimensions of size 1 at that stride,
+ * these are what they become. Else one belongs to the factor beside it that comes from the same
+ * dimension, or, a hyper-parameter, to what lies inside it; of the request's, what may hold them is
+ * unknown. Where tokens of several sequences are one each, a 1 may be that or nothing: unknown,
+ * too.
+ */
 #include "llm/ops/layout.h"
 
 #include <string.h>
@@ -17,6 +20,7 @@ typedef struct factor {
     uint64_t stride; /* as strides_of() */
     uint64_t at;     /* index at which the view begins */
     uint32_t dim;    /* of the shape it comes from */
+    bool loose;      /* a 1 that only splitting the tokens by sequence has brought */
 } factor;
 
 typedef struct work {
@@ -142,6 +146,7 @@ static bool split(work *w, uint32_t at, int64_t size, bool any) {
         f->e = stn_expr_quotient(w->pool, whole, outer);
         f->size /= by;
         rest.e = outer;
+        rest.loose = false;
         rest.size = by;
         rest.stride = f->stride * (uint64_t)f->size;
         insert(w, at + 1, &rest);
@@ -166,6 +171,7 @@ static void split_tokens(work *w) {
     for (uint32_t i = 0; i < w->count; i++) {
         if (w->f[i].e != STN_EXPR_UNKNOWN && w->f[i].e == stn_expr_find(w->pool, "n_tokens")) {
             split(w, i, 0, true);
+            w->f[i].loose = w->f[i].size == 1;
             return;
         }
     }
@@ -211,56 +217,91 @@ static bool begins_at(const work *w, uint32_t from, uint64_t stride) {
     return false;
 }
 
-/* How many new dimensions of size 1 with @p stride come from position @p from of the order on? */
-static uint32_t ones_wanted(const work *w, uint32_t from, uint64_t stride) {
-    uint32_t count = 0;
-    for (uint32_t i = from; i < STN_DIMS; i++) {
-        count += w->to->ne[w->order[i]] == 1 && w->nb[w->order[i]] == stride;
-    }
-    return count;
-}
-
 static bool is_one_at(const factor *f, uint64_t stride) {
     return f->size == 1 && f->stride == stride;
+}
+
+/* Factors and new dimensions of size 1 at a stride. */
+typedef struct ones {
+    uint32_t have, want;
+    bool pairs;   /* each is one of the others */
+    bool request; /* one of them is of the request, or unknown */
+} ones;
+
+static ones ones_at(const work *w, uint64_t stride) {
+    ones all = {0};
+    bool loose = false;
+    for (uint32_t i = 0; i < w->count; i++) {
+        const factor *f = &w->f[i];
+        if (is_one_at(f, stride)) {
+            all.have++;
+            loose = loose || f->loose;
+            all.request = all.request || f->e == STN_EXPR_UNKNOWN ||
+                          stn_expr_has(w->pool, f->e, STN_ORIGIN_REQUEST);
+        }
+    }
+    for (uint32_t d = 0; d < STN_DIMS; d++) {
+        all.want += w->to->ne[d] == 1 && w->nb[d] == stride;
+    }
+    all.pairs = all.have == all.want && !loose;
+    return all;
 }
 
 /* The new dimension at position @p p of the order has size 1. */
 static stn_expr take_one(work *w, uint32_t p) {
     uint64_t stride = w->nb[w->order[p]];
-    uint32_t have = 0;
-    uint32_t first = w->count;
-    for (uint32_t i = w->count; i-- > w->next;) {
-        if (is_one_at(&w->f[i], stride)) {
-            have++;
-            first = i;
+    ones all = ones_at(w, stride);
+    uint32_t skip = 0; /* those that dimensions before it have taken */
+    for (uint32_t i = 0; i < p; i++) {
+        skip += w->to->ne[w->order[i]] == 1 && w->nb[w->order[i]] == stride;
+    }
+    for (uint32_t i = 0; i < w->count; i++) {
+        if (w->f[i].e == STN_EXPR_UNKNOWN && w->f[i].stride == stride) {
+            w->why = "its source is unknown"; /* a product that may hold this one */
+            return STN_EXPR_UNKNOWN;
         }
     }
-    if (have == 0) {
+    if (all.have == 0 || (!all.pairs && !all.request)) {
         return STN_EXPR_ONE;
     }
-    if (have != ones_wanted(w, p, stride)) {
-        w->why = "one of several dimensions of size 1";
-        return STN_EXPR_UNKNOWN;
+    w->why = "one of several dimensions of size 1";
+    for (uint32_t i = 0; all.pairs && i < w->count; i++) {
+        if (is_one_at(&w->f[i], stride) && skip-- == 0) {
+            stn_expr used = w->view ? cell_part(w->pool, w->f[i].e) : STN_EXPR_UNKNOWN;
+            return used != STN_EXPR_UNKNOWN ? used : w->f[i].e;
+        }
     }
-    w->next = first + 1;
-    stn_expr used = w->view ? cell_part(w->pool, w->f[first].e) : STN_EXPR_UNKNOWN;
-    return used != STN_EXPR_UNKNOWN ? used : w->f[first].e;
+    return STN_EXPR_UNKNOWN;
 }
 
-/* Factors of size 1 beside what is taken; of dimension @p dim they belong to it, others do unless
- * the request fixes them. */
-static bool take_ones(work *w, uint64_t stride, uint32_t dim, stn_expr *parts, size_t *count) {
-    while (w->next < w->count && *count < FACTORS && is_one_at(&w->f[w->next], stride)) {
-        const factor *f = &w->f[w->next];
-        if (f->dim != dim &&
-            (f->e == STN_EXPR_UNKNOWN || stn_expr_has(w->pool, f->e, STN_ORIGIN_REQUEST))) {
-            w->why = "beside a dimension of size 1 that the request fixes";
-            return false;
-        }
-        parts[(*count)++] = f->e;
-        w->next++;
+/* Which dimension does the factor behind the ones at @p next come from? */
+static uint32_t dim_behind(const work *w, uint64_t stride) {
+    uint32_t i = w->next;
+    while (i < w->count && is_one_at(&w->f[i], stride)) {
+        i++;
     }
-    return true;
+    return i < w->count ? w->f[i].dim : STN_DIMS;
+}
+
+/* Factors of size 1 before (@p behind false) or behind what a dimension takes that comes from
+ * dimension @p dim of the source. @return false if it cannot be known whether it has them */
+static bool take_ones(work *w, uint64_t stride, uint32_t dim, bool behind, stn_expr *parts,
+                      size_t *count) {
+    ones all = ones_at(w, stride);
+    bool fine = all.have == 0 || all.pairs || all.want == 0 || !all.request;
+    while (fine && w->next < w->count && *count < FACTORS && is_one_at(&w->f[w->next], stride)) {
+        const factor *f = &w->f[w->next];
+        if (!all.pairs && behind && f->dim != dim && f->dim == dim_behind(w, stride)) {
+            break; /* it is the next one's */
+        }
+        fine = all.pairs || f->dim == dim || !all.request;
+        if (!all.pairs) {
+            parts[(*count)++] = f->e;
+        }
+        w->next += fine; /* or the next may hold it */
+    }
+    w->why = fine ? w->why : "beside a dimension of size 1 that the request fixes";
+    return fine;
 }
 
 static stn_expr take_many(work *w, uint32_t p) {
@@ -269,12 +310,12 @@ static stn_expr take_many(work *w, uint32_t p) {
     stn_expr parts[FACTORS];
     size_t count = 0;
     int64_t have = 1;
-    uint32_t dim = 0;
     w->why = "its stride is none of the source's";
     while (w->next < w->count && w->f[w->next].stride < stride) {
         w->next++;
     }
-    if (!take_ones(w, stride, STN_DIMS, parts, &count)) {
+    uint32_t dim = dim_behind(w, stride);
+    if (!take_ones(w, stride, dim, false, parts, &count)) {
         return STN_EXPR_UNKNOWN;
     }
     while (have < size && w->next < w->count && count < FACTORS) {
@@ -298,9 +339,7 @@ static stn_expr take_many(work *w, uint32_t p) {
             return STN_EXPR_UNKNOWN;
         }
     }
-    uint64_t end = stride * (uint64_t)size;
-    if (have != size ||
-        (ones_wanted(w, p + 1, end) == 0 && !take_ones(w, end, dim, parts, &count))) {
+    if (have != size || !take_ones(w, stride * (uint64_t)size, dim, true, parts, &count)) {
         return STN_EXPR_UNKNOWN;
     }
     return stn_expr_product(w->pool, parts, count);
