@@ -37,6 +37,7 @@ if(EXISTS "${STN_LLAMA_INCLUDE}/llama.h")
     target_compile_definitions(standin_ggml PRIVATE _GNU_SOURCE= STN_HAVE_LLAMA)
     target_compile_options(standin_ggml PRIVATE
         "-isystem${STN_LLAMA_INCLUDE}" -Wall -Wextra -Wpedantic $<$<BOOL:${STN_WERROR}>:-Werror>)
+    target_include_directories(standin_ggml PRIVATE "${PROJECT_SOURCE_DIR}/include")
     target_link_libraries(standin_ggml PRIVATE ${CMAKE_DL_LIBS} Threads::Threads)
     if(STN_SANITIZE)
         # The sanitizers look for C++ exceptions' functions when the program starts, before

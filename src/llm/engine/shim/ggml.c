@@ -48,7 +48,7 @@ enum { PASSES_MOST = 256, DEPTH_MOST = 10000 };
 /* clang-format on */
 
 static struct {
-#define POINTER(name) __typeof__(&(name)) name;
+#define POINTER(name) __typeof__(&(name)) name; /* NOLINT(bugprone-macro-parentheses): a member */
     FUNCTIONS(POINTER)
 #undef POINTER
 } next;
