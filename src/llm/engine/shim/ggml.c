@@ -339,7 +339,7 @@ static void write_pass(struct ggml_cgraph *graph) {
     map.ids = calloc(map.size, sizeof *map.ids);
     t.lost = !map.keys || !map.ids;
     say(&t, "{\"ggml\":\"%s\",\"tensors\":[", next.ggml_version ? next.ggml_version() : "");
-    for (int i = 0; i < count && !t.lost; i++) {
+    for (int i = 0; map.keys && map.ids && i < count && !t.lost; i++) {
         add(&t, &map, next.ggml_graph_node(graph, i), 0);
     }
     say(&t, "]}");
