@@ -118,18 +118,22 @@ static void print_gap(FILE *to, const stn_gaps *gaps, const stn_gap *gap) {
     fputc('\n', to);
 }
 
-void stn_gaps_print(FILE *to, const stn_gaps *gaps) {
-    char a[32];
-    char b[32];
+uint64_t stn_gaps_made(const stn_gaps *gaps) {
     uint64_t made = 0;
     for (size_t i = 0; i < gaps->count; i++) {
         made += gaps->items[i].made;
-        if (i < PRINTED) {
-            print_gap(to, gaps, &gaps->items[i]);
-        }
     }
-    fprintf(to, "filled      %s events made in %s holes\n", stn_value_grouped(made, a),
-            stn_value_grouped(gaps->count, b));
+    return made;
+}
+
+void stn_gaps_print(FILE *to, const stn_gaps *gaps) {
+    char a[32];
+    char b[32];
+    for (size_t i = 0; i < gaps->count && i < PRINTED; i++) {
+        print_gap(to, gaps, &gaps->items[i]);
+    }
+    fprintf(to, "filled      %s events made in %s holes\n",
+            stn_value_grouped(stn_gaps_made(gaps), a), stn_value_grouped(gaps->count, b));
 }
 
 void stn_gaps_fini(stn_gaps *gaps) {

@@ -26,6 +26,8 @@ stn_status stn_gaps_gather(stn_gaps *gaps, const stn_texts *holes, bool marked,
                            const stn_trace *trace, stn_err *err) STN_MUST_USE;
 /** [{"begin_ns", "end_ns", "cpu", "lost", "made", "replaced"}] */
 json_t *stn_gaps_json(const stn_gaps *gaps);
+/** Events made in all of them. */
+uint64_t stn_gaps_made(const stn_gaps *gaps);
 /** A line each, of many the first few, and their sum. */
 void stn_gaps_print(FILE *to, const stn_gaps *gaps);
 void stn_gaps_fini(stn_gaps *gaps);

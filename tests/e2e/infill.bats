@@ -25,6 +25,21 @@ setup() {
     cmp whole.csv again.csv
 }
 
+@test "infill: short holes of one CPU are not slept through" {
+    standin kernel convert --quiet examples/backup.run3.txt.zst all.csv
+    made=0
+    for at in 12001 20001 28001; do # 453 events of CPU 0 in about 3 ms
+        awk -F, -v at=$at 'NR == at {b = $1}
+            NR >= at && $2 == 0 && lost < 453 {lost++; next}
+            lost == 453 && $2 == 0 {print $1 ",0,,,lost_events,,count=453u;begin_ns=" b "u"; lost++}
+            NR < at + 1500' all.csv >short.csv
+        standin kernel repair --json --model m.stn short.csv -o whole.csv >out.json
+        jq -e '.violations_after == 0 and .holes[0].lost == 453 and .events_deleted < 200' out.json
+        made=$((made + $(jq '.holes[0].made' out.json)))
+    done
+    [ "$made" -gt 1250 ] || { echo "$made made of 1359"; return 1; }
+}
+
 @test "infill: a hole that is named is made anew, the rest stays" {
     standin kernel repair --json --model m.stn --hole 0.2..0.3 in.csv -o anew.csv >out.json
     standin kernel check --quiet anew.csv

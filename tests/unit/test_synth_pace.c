@@ -104,6 +104,36 @@ static void a_stretched_wait_ends_before_the_trace_falls_behind(void **state) {
     assert_true(stn_pace_limit(&pace, 2, 10000000, 200000000) == 2);
 }
 
+/* 5 ms, of which 1 ms is gone: a wait takes 0.4 ms at most. Longer spans have time for it. */
+static void a_short_span_is_not_slept_through(void **state) {
+    (void)state;
+    stn_pace pace = {0};
+    stn_pace_set(&pace, 100000, 10000, 0);
+    pace.span_s = 0.005;
+    assert_int_equal(llround(50000000 / stn_pace_limit(&pace, 2, 50000000, 1000000)), 400000);
+    assert_true(stn_pace_limit(&pace, 2, 700000, 1000000) == 2);
+    assert_true(stn_pace_limit(&pace, 2, 50000000, 5000000) >= 50000000);
+    pace.span_s = 0.05;
+    assert_true(stn_pace_limit(&pace, 2, 50000000, 1000000) == 2);
+    pace.span_s = 0;
+    assert_true(stn_pace_limit(&pace, 2, 50000000, 1000000) == 2);
+}
+
+/* Nothing comes in the first half of 4 ms: what is asked for is still made up for by its end. */
+static void a_short_span_is_made_up_for(void **state) {
+    (void)state;
+    stn_pace pace = {0};
+    stn_pace_set(&pace, 100000, 100000, 0);
+    pace.span_s = 0.004;
+    uint64_t now = 2000000;
+    uint32_t events = 0;
+    for (; now < 4000000; events++) {
+        stn_pace_event(&pace, now);
+        now += stn_pace_trace(stn_pace_speed(&pace, false), 10000);
+    }
+    assert_true(events > 300); /* of 400; 200 without haste */
+}
+
 /* ---- traces ---------------------------------------------------------------------------------- */
 
 /* Generate, and let no rule be broken. @return events a second */
@@ -168,6 +198,8 @@ int main(void) {
         cmocka_unit_test(without_a_target_times_are_as_drawn),
         cmocka_unit_test(waiting_gives_way_before_service),
         cmocka_unit_test(a_new_target_is_taken_up),
+        cmocka_unit_test(a_short_span_is_not_slept_through),
+        cmocka_unit_test(a_short_span_is_made_up_for),
         cmocka_unit_test(a_stretched_wait_ends_before_the_trace_falls_behind),
         cmocka_unit_test(a_trace_has_the_rate_asked_for),
         cmocka_unit_test(a_network_has_it_too_and_by_its_workload),

@@ -13,6 +13,10 @@ static const double gain = 0.15, fast_most = 1.4, fading = 0.9;
 static const double settling = 0.05;
 /* Events ahead or behind are made up for until the end, or over this share of the time gone. */
 static const double horizon_share = 0.3, horizon_last = 0.05, horizon_least_s = 0.02;
+/* … which is no more than this share of a known span. */
+static const double horizon_most = 0.25;
+/* A span so short has no time to make up for a wait: none is longer than this share of the rest. */
+static const double short_span_s = 0.02, short_wait = 0.1;
 static const double slack_share = 0.02; /* of the whole, that a stretched wait may end late */
 
 static double clamp(double value, double most) {
@@ -54,7 +58,9 @@ static double wanted(const stn_pace *pace, double past_s) {
     double behind = pace->target * past_s - (double)pace->events;
     double horizon_s = pace->span_s > 0 ? fmax(pace->span_s - past_s, pace->span_s * horizon_last)
                                         : past_s * horizon_share;
-    double want = pace->target + behind / fmax(horizon_s, horizon_least_s);
+    double least_s =
+        pace->span_s > 0 ? fmin(horizon_least_s, pace->span_s * horizon_most) : horizon_least_s;
+    double want = pace->target + behind / fmax(horizon_s, least_s);
     return fmin(fmax(want, pace->target / 3), pace->target * 3);
 }
 
@@ -84,8 +90,21 @@ void stn_pace_event(stn_pace *pace, uint64_t now_ns) {
     set_speeds(pace);
 }
 
+/* The speed at which a wait of @p model_ns leaves the rest of a short span awake. */
+static double wake_early(const stn_pace *pace, double speed, uint64_t model_ns, uint64_t now_ns) {
+    if (pace->span_s <= 0 || pace->span_s > short_span_s) {
+        return speed;
+    }
+    double left_ns = pace->span_s * 1e9 - (double)(now_ns - pace->begin_ns);
+    return fmax(speed, (double)model_ns / fmax(left_ns * short_wait, 1));
+}
+
 double stn_pace_limit(const stn_pace *pace, double speed, uint64_t model_ns, uint64_t now_ns) {
-    if (pace->target <= 0 || speed >= 1) {
+    if (pace->target <= 0) {
+        return speed;
+    }
+    speed = wake_early(pace, speed, model_ns, now_ns);
+    if (speed >= 1) {
         return speed;
     }
     double plan_s = (double)pace->events / pace->target + pace->span_s * slack_share;

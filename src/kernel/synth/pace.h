@@ -46,7 +46,8 @@ void stn_pace_event(stn_pace *pace, uint64_t now_ns);
 double stn_pace_speed(const stn_pace *pace, bool waits);
 
 /** The same for a wait that would take @p model_ns: it is not stretched beyond the time at which
- * the trace would have fallen behind. */
+ * the trace would have fallen behind, and of a span of up to 20 ms takes a tenth of the rest at
+ * most, where one wait may else be longer than all of it. */
 double stn_pace_limit(const stn_pace *pace, double speed, uint64_t model_ns, uint64_t now_ns);
 
 /** How much faster than drawn times ran altogether; 1 if there were none. */
