@@ -27,6 +27,7 @@ static const stn_command *const commands[] = {
     &stn_cmd_kernel_evaluate,
     &stn_cmd_llm_model,
     &stn_cmd_llm_capture,
+    &stn_cmd_llm_ops,
     &stn_cmd_db_ls,
     &stn_cmd_db_show,
     &stn_cmd_db_merge,

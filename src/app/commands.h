@@ -30,7 +30,7 @@ extern const stn_command stn_cmd_doctor, stn_cmd_help, stn_cmd_man, stn_cmd_comp
 extern const stn_command stn_cmd_kernel_record, stn_cmd_kernel_info, stn_cmd_kernel_formats,
     stn_cmd_kernel_convert, stn_cmd_kernel_check, stn_cmd_kernel_mine, stn_cmd_kernel_train,
     stn_cmd_kernel_generate, stn_cmd_kernel_repair, stn_cmd_kernel_evaluate;
-extern const stn_command stn_cmd_llm_model, stn_cmd_llm_capture;
+extern const stn_command stn_cmd_llm_model, stn_cmd_llm_capture, stn_cmd_llm_ops;
 extern const stn_command stn_cmd_db_ls, stn_cmd_db_show, stn_cmd_db_merge, stn_cmd_db_export,
     stn_cmd_db_check;
 
