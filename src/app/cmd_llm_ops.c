@@ -6,11 +6,13 @@
 #include "app/inputs.h"
 #include "app/ops_html.h"
 #include "llm/ops/file.h"
+#include "llm/ops/shard.h"
 
 typedef struct ops_args {
     stn_common common;
     bool diff;
-    const char *html;
+    const char *html, *output;
+    uint64_t tp, ep, pp;
 } ops_args;
 
 /* A graph that was read, and its operations. */
@@ -21,10 +23,15 @@ typedef struct opened {
     size_t nodes; /* of all its operations */
 } opened;
 
-static stn_status open_graph(opened *one, const char *path, stn_err *err) {
+/* Read @p path, as one rank of @p by has it. */
+static stn_status open_graph(opened *one, const char *path, const stn_sharding *by, stn_err *err) {
     memset(one, 0, sizeof *one);
     one->path = path;
     stn_status status = stn_graph_read(&one->graph, path, err);
+    if (status == STN_OK && (by->tp > 1 || by->ep > 1 || by->pp > 1)) {
+        status = stn_shard(&one->graph, by, err);
+        status = status == STN_OK ? status : stn_err_prepend(err, status, "%s", path);
+    }
     if (status == STN_OK) {
         status = stn_operations_init(&one->list, &one->graph, err);
     }
@@ -32,6 +39,12 @@ static stn_status open_graph(opened *one, const char *path, stn_err *err) {
         one->nodes += one->list.items[i].count;
     }
     return status;
+}
+
+static stn_sharding sharding_of(const ops_args *args) {
+    return (stn_sharding){.tp = args->tp ? (uint32_t)args->tp : 1,
+                          .ep = args->ep ? (uint32_t)args->ep : 1,
+                          .pp = args->pp ? (uint32_t)args->pp : 1};
 }
 
 static void close_graph(opened *one) {
@@ -134,9 +147,10 @@ static stn_status diff(stn_app *app, const ops_args *args, const opened *a, cons
 static stn_status run_diff(stn_app *app, const ops_args *args, stn_err *err) {
     opened a;
     opened b = {0};
-    stn_status status = open_graph(&a, args->common.operands.items[0], err);
+    stn_sharding by = sharding_of(args);
+    stn_status status = open_graph(&a, args->common.operands.items[0], &by, err);
     if (status == STN_OK) {
-        status = open_graph(&b, args->common.operands.items[1], err);
+        status = open_graph(&b, args->common.operands.items[1], &by, err);
     }
     if (status == STN_OK) {
         status = diff(app, args, &a, &b, err);
@@ -151,10 +165,17 @@ static stn_status run_one(stn_app *app, const ops_args *args, stn_err *err) {
     const char *slash = strrchr(path, '/');
     const char *model = NULL;
     opened one = {0};
+    stn_sharding by = sharding_of(args);
     stn_status status = args->html ? stn_inputs_guard(app, path, args->html, err) : STN_OK;
+    if (status == STN_OK && args->output) {
+        status = stn_inputs_guard(app, path, args->output, err);
+    }
     if (status == STN_OK) {
-        status = open_graph(&one, path, err);
+        status = open_graph(&one, path, &by, err);
         model = stn_graph_meta(&one.graph, "general.name");
+    }
+    if (status == STN_OK && args->output) {
+        status = stn_graph_write(&one.graph, args->output, err);
     }
     if (status == STN_OK && args->html) {
         status =
@@ -176,8 +197,11 @@ static stn_status run(stn_app *app, const void *arguments, stn_err *err) {
                              args->diff ? "--diff: expected two graphs"
                                         : "expected one graph; two are for --diff");
     }
-    if (args->diff && args->html) {
-        return stn_app_usage(app, err, "--html shows one graph: not with --diff");
+    if (args->diff && (args->html || args->output)) {
+        return stn_app_usage(app, err, "--html and --output are for one graph: not with --diff");
+    }
+    if (args->tp > 1024 || args->ep > 1024 || args->pp > 1024) {
+        return stn_app_usage(app, err, "--tp, --ep, --pp: expected at most 1024 ranks");
     }
     return args->diff ? run_diff(app, args, err) : run_one(app, args, err);
 }
@@ -187,6 +211,13 @@ static const stn_option options[] = {
      "what two graphs share, and what only one of them has", false},
     {"html", 0, STN_OPTION_TEXT, offsetof(ops_args, html), "FILE",
      "write a page with the picture instead of the table", false},
+    {"tp", 0, STN_OPTION_COUNT, offsetof(ops_args, tp), "N",
+     "as one of N ranks of tensor parallelism: heads, widths and vocabulary are cut", false},
+    {"ep", 0, STN_OPTION_COUNT, offsetof(ops_args, ep), "N",
+     "as one of N ranks of expert parallelism: experts are spread", false},
+    {"pp", 0, STN_OPTION_COUNT, offsetof(ops_args, pp), "N", "in N stages of layers", false},
+    {"output", 'o', STN_OPTION_TEXT, offsetof(ops_args, output), "FILE",
+     "write the graph as it then is", false},
     {NULL, 0, STN_OPTION_FLAG, 0, NULL, NULL, false},
 };
 
@@ -198,16 +229,20 @@ const stn_command stn_cmd_llm_ops = {
         "Reads op graphs that llm capture has written and lists their distinct operations: what "
         "kind, how often, in which layers, and on which types and sizes. Sizes of the model are "
         "numbers, those of the request labels: one line is one curve to be measured once. Two "
-        "models share an operation if that line is the same.",
+        "models share an operation if that line is the same.\n\n"
+        "With --tp, --ep or --pp the graph is rewritten to what one rank of several computes, and "
+        "the collectives between them are put in; no engine is needed for that.",
     .operands = "GRAPH [GRAPH]",
     .operand_min = 1,
     .operand_max = 2,
     .shared = STN_SHARED_JSON,
     .options = options,
     .args_size = sizeof(ops_args),
-    .examples = (const stn_example[]){{"Its operations", "standin llm ops tiny.json"},
-                                      {"The same as a picture",
-                                       "standin llm ops tiny.json --html tiny.html"},
-                                      {NULL, NULL}},
+    .examples =
+        (const stn_example[]){
+            {"Its operations", "standin llm ops tiny.json"},
+            {"As each of two ranks computes it", "standin llm ops tiny.json --tp 2"},
+            {"The same as a picture", "standin llm ops tiny.json --html tiny.html"},
+            {NULL, NULL}},
     .run = run,
 };

@@ -25,6 +25,21 @@ setup() {
     [[ "$output" == *"only in $graph: 0"* ]]
 }
 
+@test "llm ops: as one of several ranks" {
+    standin llm ops --json --tp 2 --pp 2 "$graph" -o part.json >said
+    [ "$(jq -c '[.operations[] | select(.kind == "collective") | {(.signature): .count}] | add' said)" = \
+        '{"ALL_REDUCE f32[64,n_tokens] -> f32[64,n_tokens]":3,"SEND_RECV f32[64,n_tokens] -> f32[64,n_tokens]":1,"ALL_REDUCE f32[64,n_outputs] -> f32[64,n_outputs]":2,"ALL_GATHER f32[128,n_outputs] -> f32[256,n_outputs]":1}' ]
+    [ "$(jq -c '[.nodes[].stage // 0] | max' part.json)" = 1 ]
+    [ "$(jq -r '.nodes[] | select(.name == "blk.0.ffn_up.weight").dims | join(" ")' part.json)" = "n_embd n_ff/tp" ]
+    run standin llm ops part.json --tp 2
+    [ "$status" = 2 ]
+    [[ "${lines[0]}" == *"part.json: is sharded already" ]]
+    run standin llm ops "$graph" --tp 3 -o no.json
+    [ "$status" = 2 ]
+    [[ "${lines[0]}" == *"n_head 4 cannot be cut for 3 ranks" ]]
+    [ ! -e no.json ]
+}
+
 @test "llm ops: the picture fetches nothing and names are text" {
     jq '.model = "<script>alert(1)</script>"' "$graph" >odd.json
     standin llm ops odd.json --html page.html

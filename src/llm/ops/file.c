@@ -86,6 +86,9 @@ static void put_node(writer *w, const stn_graph *graph, size_t id) {
     if (node->layer >= 0) {
         put_number(w, ", \"layer\": ", node->layer);
     }
+    if (node->stage > 0) {
+        put_number(w, ", \"stage\": ", node->stage);
+    }
     put_dims(w, graph, node);
     if (stn_node_computed(node)) {
         put(w, ", \"inputs\": [");
@@ -287,6 +290,7 @@ static const char *read_node(stn_graph *graph, stn_node *node, const json_t *ite
     node->type = copy_text(graph, item, "type");
     node->kind = kind ? stn_kind_find(kind) : STN_KIND_COUNT;
     node->layer = layer ? (int32_t)json_integer_value(layer) : -1;
+    node->stage = (int32_t)json_integer_value(json_object_get(item, "stage"));
     if (!node->name || !node->op || !node->desc || !node->type || node->kind == STN_KIND_COUNT) {
         return "expected name, op, desc, type and a known kind";
     }

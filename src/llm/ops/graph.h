@@ -61,6 +61,7 @@ typedef struct stn_node {
     int32_t layer;              /**< -1: none */
     stn_expr dims[STN_DIMS];    /**< where ne comes from */
     const char *why[STN_DIMS];  /**< static; why a dimension is unknown, else NULL */
+    int32_t stage;              /**< of a pipeline; 0: the only one, or the first */
     stn_kind kind;
 } stn_node;
 
