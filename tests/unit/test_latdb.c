@@ -138,6 +138,63 @@ static void a_point_is_replaced(void **state) {
     stn_latdb_close(db);
 }
 
+typedef struct sum {
+    uint64_t rows, counts;
+} sum;
+
+static stn_status add_count(void *user, const stn_lat_row *row, stn_err *err) {
+    sum *s = user;
+    (void)err;
+    s->rows++;
+    s->counts += row->count;
+    return STN_OK;
+}
+
+/* Points 0, @p step, 2 * @p step … in one transaction, each twice: first with count 1000. */
+static void put_many(stn_latdb *db, stn_lat_row row, int64_t count, int64_t step, uint64_t value) {
+    stn_err err = {{0}};
+    LAB_OK(stn_latdb_begin(db, &err));
+    for (int64_t i = 0; i < 2 * count; i++) {
+        /* Not by rising point: 7919 is prime to the counts below. */
+        row.point[0] = i % count * 7919 % count * step;
+        row.count = i < count ? 1000 : value;
+        LAB_OK(stn_latdb_row_put(db, &row, &err));
+    }
+    LAB_OK(stn_latdb_commit(db, &err));
+}
+
+/* PostgreSQL takes rows in bundles of 16384: of new ones, of ones that are there, of both. */
+static void many_rows_are_put_and_replaced(void **state) {
+    (void)state;
+    static const struct {
+        int64_t count, step;
+        uint64_t value, rows, counts;
+    } cases[] = {
+        {20000, 2, 1, 20000, 20000},                        /* all new, more than one bundle */
+        {20000, 2, 2, 20000, 40000},                        /* all there */
+        {10000, 1, 3, 25000, 15000 * 2 + 30000},            /* half of them there */
+        {100, 1, 4, 25000, 15000 * 2 + 9900 * 3 + 100 * 4}, /* a small bundle */
+    };
+    stn_err err = {{0}};
+    stn_latdb *db = lab_open(STN_LATDB_CREATE);
+    stn_lat_row row = lab_row(db, "H100", "n=1", 0, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        put_many(db, row, cases[i].count, cases[i].step, cases[i].value);
+        sum s = {0};
+        LAB_OK(stn_latdb_each_row(db, row.series, add_count, &s, &err));
+        assert_int_equal(s.rows, cases[i].rows);
+        assert_int_equal(s.counts, cases[i].counts);
+    }
+    LAB_OK(stn_latdb_begin(db, &err));
+    for (int64_t i = 0; i < 20000; i++) { /* new and there; all forgotten */
+        row.point[0] = 39000 + i;
+        LAB_OK(stn_latdb_row_put(db, &row, &err));
+    }
+    stn_latdb_rollback(db);
+    assert_int_equal(lab_count(db, row.series), 25000);
+    stn_latdb_close(db);
+}
+
 /* ---- transactions ---------------------------------------------------- */
 
 static void what_is_not_committed_is_forgotten(void **state) {
@@ -414,6 +471,7 @@ int main(void) {
         LAB_CASE(what_is_put_is_read_back),
         LAB_CASE(hardware_is_kept_apart),
         LAB_CASE(a_point_is_replaced),
+        LAB_CASE(many_rows_are_put_and_replaced),
         LAB_CASE(what_is_not_committed_is_forgotten),
         LAB_CASE(wrong_use_is_refused),
         LAB_CASE(what_cannot_be_is_refused),

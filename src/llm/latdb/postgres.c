@@ -2,9 +2,10 @@
  * without it; without its headers at build time there is only the refusal at the end of this file.
  *
  * Tables lie in the schema "standin". Values travel in PostgreSQL's binary form: int8 and float8 as
- * eight bytes, highest first. Rows of latency are kept back and go in bundles through COPY into a
- * temporary table, from where one statement takes them over: a statement a row would be twenty
- * times slower. Writers take one advisory lock, so that no two of them can wait for each other. */
+ * eight bytes, highest first. Rows of latency are kept back and go in bundles through COPY, as each
+ * statement costs a way to the server and back. COPY cannot replace what is there already: such a
+ * bundle goes into a temporary table, from where one statement takes it over. Writers take one
+ * advisory lock, so that no two of them can wait for each other. */
 #include "llm/latdb/driver.h"
 
 #include <stdio.h>
@@ -61,7 +62,10 @@ bool stn_latdb_postgres(char *version, size_t size) {
 }
 
 enum { OID_INT8 = 20, OID_TEXT = 25, OID_FLOAT8 = 701 };
-enum { STAGED_MAX = 16384 }; /* rows kept back */
+enum {
+    STAGED_MAX = 16384, /* rows kept back */
+    STRAIGHT_MIN = 256, /* fewer are not worth a try */
+};
 
 #define WRITER_LOCK "1398033996" /* any number that others are not likely to take: "STNL" */
 
@@ -71,15 +75,21 @@ typedef struct statement {
     struct statement *next;
 } statement;
 
+/* A row that is kept back: where in the bundle it begins. */
+typedef struct staged_row {
+    size_t at, size;
+} staged_row;
+
 typedef struct store {
     PGconn *connection;
     statement *statements;
     unsigned statement_count;
     bool in_transaction;
-    bool staging; /* the temporary table is there */
-    char *staged; /* [staged_size] rows in COPY's binary form, behind its head */
-    size_t staged_size, staged_capacity;
-    uint32_t staged_count;
+    bool staging;     /* the temporary table is there */
+    bool overlaps;    /* a bundle of this transaction held what was there already */
+    char *staged;     /* [staged_size] rows in COPY's binary form, as they came */
+    staged_row *rows; /* [row_count] */
+    size_t staged_size, staged_capacity, row_count, row_capacity;
 } store;
 
 /* ---- errors ---------------------------------------------------------- */
@@ -327,53 +337,98 @@ static void put_big(char *at, uint32_t value, size_t size) {
     }
 }
 
-/* Its number in the bundle tells which of two rows with one key came later. */
+/* A row in COPY's binary form: how many fields; of each its size (-1: NULL) and its bytes. */
+enum { FIELD_SIZE = 4 + 8, KEY_AT = 2, KEY_SIZE = (1 + STN_LAT_AXES_MAX) * FIELD_SIZE };
+
 static stn_status postgres_put(void *self, const stn_lat_value *values, stn_err *err) {
     store *s = self;
     const stn_lat_table *table = stn_lat_table_of(STN_LAT_T_LATENCY);
-    size_t most = sizeof copy_head + 2 + 12 * (table->count + 1) + 2;
+    size_t most = KEY_AT + FIELD_SIZE * table->count;
     stn_status status = stn_grow(&s->staged, &s->staged_capacity, s->staged_size + most, 1);
+    if (status == STN_OK) {
+        status = stn_grow(&s->rows, &s->row_capacity, s->row_count + 1, sizeof *s->rows);
+    }
     if (status != STN_OK) {
         return stn_err_set(err, status, "out of memory");
     }
-    if (s->staged_count == 0) {
-        memcpy(s->staged, copy_head, sizeof copy_head);
-        s->staged_size = sizeof copy_head;
-    }
     char *at = s->staged + s->staged_size;
-    put_big(at, (uint32_t)table->count + 1, 2);
+    s->rows[s->row_count] = (staged_row){s->staged_size, 0};
+    put_big(at, (uint32_t)table->count, 2);
     at += 2;
-    stn_lat_value number = {.type = STN_LAT_INT, .v.i = s->staged_count};
-    for (size_t i = 0; i <= table->count; i++) {
-        const stn_lat_value *value = i ? &values[i - 1] : &number;
-        put_big(at, value->null ? UINT32_MAX : 8, 4);
+    for (size_t i = 0; i < table->count; i++) {
+        put_big(at, values[i].null ? UINT32_MAX : 8, 4);
         at += 4;
-        if (!value->null) {
-            encode(value, at);
+        if (!values[i].null) {
+            encode(&values[i], at);
             at += 8;
         }
     }
+    s->rows[s->row_count++].size = (size_t)(at - s->staged) - s->staged_size;
     s->staged_size = (size_t)(at - s->staged);
-    return ++s->staged_count < STAGED_MAX ? STN_OK : flush(s, err);
+    return s->row_count < STAGED_MAX ? STN_OK : flush(s, err);
 }
 
-static stn_status copy_in(store *s, stn_err *err) {
+/* By rising key: numbers that are not negative and have their highest byte first compare as bytes.
+ * Of one key the row that came later comes first. */
+static int by_key(const void *a, const void *b, void *staged) {
+    const staged_row *x = a;
+    const staged_row *y = b;
+    const char *base = staged;
+    int order = memcmp(base + x->at + KEY_AT, base + y->at + KEY_AT, KEY_SIZE);
+    return order ? order : x->at < y->at ? 1 : -1;
+}
+
+/* The bundle as COPY wants it, each key once.
+ * @param[out] size of it  @return the caller frees; NULL: out of memory */
+static char *pack(store *s, size_t *size) {
+    char *out = stn_malloc(sizeof copy_head + s->staged_size + 2);
+    const char *last = NULL;
+    if (!out) {
+        return NULL;
+    }
+    memcpy(out, copy_head, sizeof copy_head);
+    *size = sizeof copy_head;
+    qsort_r(s->rows, s->row_count, sizeof *s->rows, by_key, s->staged);
+    for (size_t i = 0; i < s->row_count; i++) {
+        const char *row = s->staged + s->rows[i].at;
+        if (!last || memcmp(last + KEY_AT, row + KEY_AT, KEY_SIZE) != 0) {
+            memcpy(out + *size, row, s->rows[i].size);
+            *size += s->rows[i].size;
+        }
+        last = row;
+    }
+    put_big(out + *size, UINT16_MAX, 2); /* the end */
+    *size += 2;
+    return out;
+}
+
+/* Copy the bundle into @p name.
+ * @param[out] overlaps  it failed because a key is there already */
+static stn_status copy_in(store *s, const char *name, bool *overlaps, stn_err *err) {
     stn_lat_sql sql;
     const stn_lat_table *table = stn_lat_table_of(STN_LAT_T_LATENCY);
+    size_t size;
+    char *bytes = pack(s, &size);
+    if (!bytes) {
+        return stn_err_set(err, STN_ENOMEM, "out of memory");
+    }
     stn_lat_sql_begin(&sql);
-    stn_lat_sql_add(&sql, "COPY pg_temp.staged(seq,");
+    stn_lat_sql_add(&sql, "COPY %s(", name);
     stn_lat_sql_names(&sql, table, 0, table->count);
     stn_lat_sql_add(&sql, ") FROM STDIN (FORMAT binary)");
     stn_status status = exec(s, sql.text, PGRES_COPY_IN, NULL, err);
     if (status != STN_OK) {
+        stn_free(bytes);
         return status;
     }
-    put_big(s->staged + s->staged_size, UINT16_MAX, 2); /* the end; put left room for it */
-    bool sent = pq.PQputCopyData(s->connection, s->staged, (int)s->staged_size + 2) == 1 &&
+    bool sent = pq.PQputCopyData(s->connection, bytes, (int)size) == 1 &&
                 pq.PQputCopyEnd(s->connection, NULL) == 1;
+    stn_free(bytes);
     PGresult *result;
     while ((result = pq.PQgetResult(s->connection)) != NULL) {
         if (status == STN_OK && pq.PQresultStatus(result) != PGRES_COMMAND_OK) {
+            const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+            *overlaps = state && strcmp(state, "23505") == 0;
             status = failed(s, result, err);
         } else {
             pq.PQclear(result);
@@ -388,35 +443,60 @@ static stn_status take_over(const store *s, stn_err *err) {
     stn_lat_sql_begin(&sql);
     stn_lat_sql_add(&sql, "INSERT INTO %s(", table->name);
     stn_lat_sql_names(&sql, table, 0, table->count);
-    stn_lat_sql_add(&sql, ") SELECT DISTINCT ON(");
-    stn_lat_sql_names(&sql, table, 0, table->key_count);
-    stn_lat_sql_add(&sql, ") ");
+    stn_lat_sql_add(&sql, ") SELECT ");
     stn_lat_sql_names(&sql, table, 0, table->count);
-    stn_lat_sql_add(&sql, " FROM pg_temp.staged ORDER BY ");
-    stn_lat_sql_names(&sql, table, 0, table->key_count);
-    stn_lat_sql_add(&sql, ",seq DESC");
+    stn_lat_sql_add(&sql, " FROM pg_temp.staged");
     stn_lat_sql_replace(&sql, table);
     stn_lat_sql_add(&sql, "; TRUNCATE pg_temp.staged");
     return exec(s, sql.text, PGRES_COMMAND_OK, NULL, err);
 }
 
-static stn_status flush(store *s, stn_err *err) {
+static void forget_rows(store *s) {
+    s->row_count = 0;
+    s->staged_size = 0;
+}
+
+/* Through the temporary table: for a bundle of which something may be there already. */
+static stn_status put_staged(store *s, stn_err *err) {
+    bool overlaps;
     stn_status status = STN_OK;
-    if (s->staged_count == 0) {
-        return STN_OK;
-    }
     if (!s->staging) {
         /* A rollback may take it away again. */
-        status = postgres_script(
-            s,
-            "CREATE TEMPORARY TABLE IF NOT EXISTS staged AS SELECT 0::bigint AS seq, "
-            "latency.* FROM standin.latency WITH NO DATA",
-            err);
+        status = postgres_script(s,
+                                 "CREATE TEMPORARY TABLE IF NOT EXISTS staged AS SELECT * FROM "
+                                 "standin.latency WITH NO DATA",
+                                 err);
         s->staging = status == STN_OK;
     }
-    status = status == STN_OK ? copy_in(s, err) : status;
-    status = status == STN_OK ? take_over(s, err) : status;
-    s->staged_count = 0;
+    status = status == STN_OK ? copy_in(s, "pg_temp.staged", &overlaps, err) : status;
+    return status == STN_OK ? take_over(s, err) : status;
+}
+
+/* Straight into the table.
+ * @param[out] overlaps  nothing was put, for a key is there already */
+static stn_status put_straight(store *s, bool *overlaps, stn_err *err) {
+    *overlaps = false;
+    stn_status status = postgres_script(s, "SAVEPOINT bundle", err);
+    status = status == STN_OK ? copy_in(s, "standin.latency", overlaps, err) : status;
+    if (status != STN_OK && !*overlaps) {
+        return status;
+    }
+    return postgres_script(
+        s, *overlaps ? "ROLLBACK TO SAVEPOINT bundle" : "RELEASE SAVEPOINT bundle", err);
+}
+
+/* An import is mostly of new rows: straight, until a bundle of the transaction overlaps. */
+static stn_status flush(store *s, stn_err *err) {
+    stn_status status = STN_OK;
+    bool done = s->row_count == 0;
+    if (s->row_count >= STRAIGHT_MIN && !s->overlaps) {
+        status = put_straight(s, &s->overlaps, err);
+        done = !s->overlaps;
+    }
+    if (status == STN_OK && !done) {
+        status = put_staged(s, err);
+    }
+    forget_rows(s);
     return status;
 }
 
@@ -425,13 +505,14 @@ static stn_status flush(store *s, stn_err *err) {
 static stn_status postgres_begin(void *self, stn_err *err) {
     store *s = self;
     s->in_transaction = true;
+    s->overlaps = false;
     return exec(s, "BEGIN; SELECT pg_advisory_xact_lock(" WRITER_LOCK ")", PGRES_TUPLES_OK, NULL,
                 err);
 }
 
 static void postgres_rollback(void *self) {
     store *s = self;
-    s->staged_count = 0;
+    forget_rows(s);
     if (s->in_transaction) {
         s->in_transaction = false;
         s->staging = false;
@@ -467,6 +548,7 @@ static void postgres_close(void *self) {
     }
     pq.PQfinish(s->connection); /* ends an open transaction */
     stn_free(s->staged);
+    stn_free(s->rows);
     stn_free(s);
 }
 

@@ -224,7 +224,7 @@ static stn_status sqlite_verify(void *self, stn_lat_verify_fn fault, void *user,
     faults to = {fault, user};
     stn_status status = STN_OK;
     for (size_t i = 0; i < sizeof queries / sizeof *queries && status == STN_OK; i++) {
-        void *statement_;
+        void *statement_ = NULL;
         status = sqlite_prepare(self, &queries[i], &statement_, err);
         status =
             status == STN_OK ? sqlite_run(self, statement_, NULL, take_fault, &to, err) : status;
@@ -263,7 +263,7 @@ static stn_status sqlite_look(void *self, stn_lat_found *found, stn_err *err) {
         .out = {STN_LAT_INT, STN_LAT_INT},
         .out_count = 2,
     };
-    void *statement_;
+    void *statement_ = NULL;
     *found = STN_LAT_FOUND_NOTHING;
     stn_status status = sqlite_prepare(self, &query, &statement_, err);
     return status == STN_OK ? sqlite_run(self, statement_, NULL, take_found, found, err) : status;
