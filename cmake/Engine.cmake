@@ -31,6 +31,8 @@ if(EXISTS "${STN_LLAMA_INCLUDE}/llama.h")
         COMPILE_OPTIONS "-isystem${STN_LLAMA_INCLUDE}"
         COMPILE_DEFINITIONS
         "STN_HAVE_LLAMA;STN_LLAMA_LIBDIR=\"${STN_LLAMA_LIB}\";STN_LLAMA_VERSION=\"${STN_LLAMA_VERSION}\"")
+    set_source_files_properties("${PROJECT_SOURCE_DIR}/src/llm/engine/capture.c" PROPERTIES
+        COMPILE_DEFINITIONS "STN_LIBDIR=\"${CMAKE_INSTALL_LIBDIR}\"")
     # Stands in front of ggml in other programs: without sanitizers, and with nothing of ours.
     add_library(standin_ggml SHARED "${PROJECT_SOURCE_DIR}/src/llm/engine/shim/ggml.c")
     set_target_properties(standin_ggml PROPERTIES OUTPUT_NAME standin-ggml)

@@ -7,6 +7,7 @@
 #include "app/ops_html.h"
 #include "llm/ops/file.h"
 #include "llm/ops/shard.h"
+#include "llm/ops/taint.h"
 
 typedef struct ops_args {
     stn_common common;
@@ -77,8 +78,9 @@ static stn_status show(stn_app *app, const ops_args *args, const opened *one, st
             json_array_append_new(rows, json_of(&one->list.items[i]));
         }
         return stn_emit_json(app->out,
-                             json_pack("{s:s, s:I, s:o}", "architecture",
-                                       architecture ? architecture : "", "nodes",
+                             json_pack("{s:s, s:s, s:I, s:o}", "architecture",
+                                       architecture ? architecture : "", "phase",
+                                       stn_taint_phase(&one->graph), "nodes",
                                        (json_int_t)one->nodes, "operations", rows),
                              err);
     }

@@ -70,6 +70,13 @@ same() {
     same kernel evaluate -- --train in.csv --real in.csv --synthetic in.csv
 }
 
+@test "json: llm ops, llm capture" {
+    same llm ops -- "$STN_SOURCE_DIR/tests/fuzz/corpus/opgraph/llama"
+    standin doctor --json | jq -e '.capabilities[] | select(.name == "llama.cpp").found' >/dev/null ||
+        skip "llama.cpp is not there"
+    same llm capture -- "$STN_SOURCE_DIR/examples/tiny-llama.json"
+}
+
 @test "json: record" {
     [ "$(id -u)" = 0 ] && [ -d /sys/kernel/tracing/instances ] || skip "recording needs root and tracefs"
     documented kernel record >keys

@@ -40,8 +40,10 @@ build_program() {
     standin llm capture "$tiny" --tokens 10 --seqs 2 --kv 300 --outputs 4 -o t.json -q
     [ "$(jq -c '[.labels[] | select(.origin == "request") | {(.name): .value}] | add' t.json)" = \
         '{"n_tokens":10,"n_outputs":4,"n_kv":512,"n_seqs":2}' ]
+    [ "$(jq -r .phase t.json)" = prefill ]
     # decode: a token of each sequence
     standin llm capture "$tiny" --tokens 2 --seqs 2 --outputs 2 -o d.json -q
+    [ "$(jq -r .phase d.json)" = decode ]
     diff <(jq -c '.nodes[].dims' t.json) <(jq -c '.nodes[].dims' d.json)
 }
 

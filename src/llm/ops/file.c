@@ -168,6 +168,7 @@ static void put_graph(writer *w, stn_graph *graph, const stn_operations *list) {
     put_member(w, ",\n  ", "ggml", graph->engine);
     put_member(w, ",\n  ", "architecture", architecture ? architecture : "");
     put_member(w, ",\n  ", "model", name ? name : "");
+    put_member(w, ",\n  ", "phase", stn_taint_phase(graph));
     put_labels(w, graph);
     put(w, ",\n  \"nodes\": [");
     for (size_t i = 0; i < graph->node_count && w->status == STN_OK; i++) {

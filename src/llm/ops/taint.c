@@ -172,3 +172,22 @@ size_t stn_taint_unknown(const stn_graph *graph) {
     }
     return count;
 }
+
+/* Queries are [head_dim, tokens of a sequence, heads, sequences]; where all sequences share a cache
+ * there is only one of them, which has all tokens. */
+const char *stn_taint_phase(const stn_graph *graph) {
+    for (size_t i = 0; i < graph->node_count; i++) {
+        const stn_node *node = &graph->nodes[i];
+        bool flash = strcmp(node->op, "FLASH_ATTN_EXT") == 0;
+        bool soft = strcmp(node->op, "SOFT_MAX") == 0 && node->kind == STN_KIND_ATTENTION;
+        const stn_node *query = flash && node->src[0] != STN_NO_NODE ? &graph->nodes[node->src[0]]
+                                : soft                               ? node
+                                                                     : NULL;
+        if (query) {
+            return query->dims[1] == STN_EXPR_UNKNOWN ? ""
+                   : query->ne[1] == 1                ? "decode"
+                                                      : "prefill";
+        }
+    }
+    return "";
+}
