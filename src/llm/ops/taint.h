@@ -31,8 +31,8 @@ stn_status stn_taint_check(const stn_graph *graph, const stn_graph *other, const
  *  predicts: its sizes, strides and values of labels. @p values as stn_taint_values() gives them */
 void stn_taint_move(stn_graph *graph, const stn_graph *other, const int64_t *values);
 
-/** Is a pass one token of each sequence, as far as its attention says? "decode", "prefill", or "" if
- *  it has no attention or its sizes are unknown. */
+/** Is a pass one token of each sequence, as far as its attention says? "decode", "prefill", or ""
+ * if it has no attention or its sizes are unknown. */
 const char *stn_taint_phase(const stn_graph *graph);
 
 /** How many dimensions are unknown. */
