@@ -8,7 +8,7 @@
 #include "kernel/synth/model.h"
 
 static const char magic[8] = {'S', 'T', 'N', 'M', 'O', 'D', 'E', 'L'};
-enum { VERSION = 5, HEAD_SIZE = 8 + 4 + 4 + 8 + 8 };
+enum { VERSION = 6, HEAD_SIZE = 8 + 4 + 4 + 8 + 8 };
 
 /* ---- writing --------------------------------------------------------------------- */
 
