@@ -456,8 +456,8 @@ static stn_status choose_key(learner *l, stn_map *counts, uint32_t t, uint8_t k)
         by_state += aged * (-p * log2(p) - (1 - p) * log2(1 - p) + (1 - p) * AGE_BITS);
     }
     by_state += by_value * (double)survey->distinct / (double)(survey->count ? survey->count : 1);
-    /* an exit names what its entry named, whatever the numbers were */
-    bool bound = l->vocab->types[t].partner != STN_PARTNER_NONE || (k == 0 && l->attr->sole[t]);
+    /* a handler's exit names what its entry named, whatever the numbers were */
+    bool bound = l->vocab->types[t].frame == STN_FRAME_POP || (k == 0 && l->attr->sole[t]);
     if (by_value < by_state && !bound) {
         l->attr->key_age[t][k] = STN_KEY_BY_VALUE;
     }
