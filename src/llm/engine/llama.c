@@ -336,11 +336,14 @@ static stn_status run_pass(stn_llama *llama, struct llama_model *model, const st
     uint32_t apart = pass->seqs_max < 3 ? pass->seqs_max : 3;
     stn_status status = decode(llama, context, 14, apart, 0, 5, err);
     llama->llama_memory_clear(llama->llama_get_memory(context), false);
+    uint32_t most = pass->ubatch / pass->seqs;
     for (uint32_t done = 0; status == STN_OK && done < past;) {
-        uint32_t piece = past - done < 64 ? past - done : 64;
+        uint32_t piece = past - done < most ? past - done : most;
         status = decode(llama, context, piece, pass->seqs, done, pass->seqs, err);
         done += piece;
+        setenv("STANDIN_CAPTURE_PAUSE", "1", 1); /* one of these says as much as a thousand */
     }
+    unsetenv("STANDIN_CAPTURE_PAUSE");
     if (status == STN_OK) {
         status = decode(llama, context, count, pass->seqs, past, pass->outputs, err);
     }

@@ -6,9 +6,9 @@
  * were told, for a reused graph too, whose constructors are not called again (docs/adr/0003).
  *
  * STANDIN_CAPTURE_FILE names the file, a JSON object a line (raw.h); a graph with the sizes of one
- * before is left out unless STANDIN_CAPTURE_ALL is set. With STANDIN_CAPTURE_SKIP
- * nothing is computed; tensors without memory (llama.cpp's no_alloc) then get an address that
- * nobody reads, so that the scheduler can lay out views of them. */
+ * before is left out unless STANDIN_CAPTURE_ALL is set, and all while STANDIN_CAPTURE_PAUSE is.
+ * With STANDIN_CAPTURE_SKIP nothing is computed; tensors without memory (llama.cpp's no_alloc) then
+ * get an address that nobody reads, so that the scheduler can lay out views of them. */
 #include <stddef.h>
 
 extern int standin_ggml_version; /* the library is told from others by it */
@@ -369,7 +369,8 @@ static void give_addresses(struct ggml_cgraph *graph) {
 static struct ggml_cgraph *written;
 
 static void record(struct ggml_cgraph *graph) {
-    if (!getenv("STANDIN_CAPTURE_FILE") || !next.ggml_graph_n_nodes) {
+    if (!getenv("STANDIN_CAPTURE_FILE") || getenv("STANDIN_CAPTURE_PAUSE") ||
+        !next.ggml_graph_n_nodes) {
         return;
     }
     pthread_mutex_lock(&lock);
