@@ -170,7 +170,8 @@ typedef enum stn_latdb_mode {
  *  @param place  the path of an SQLite file, or postgresql://… (tables lie in the schema "standin")
  *  @return STN_OK; STN_ENOTFOUND (nothing is there, and @p mode is not CREATE); STN_EFORMAT (not a
  *          database, another program's, damaged); STN_EUNSUPPORTED (of a newer standin; another
- *          kind of URL; PostgreSQL without libpq); STN_EPERM; nothing is changed in all of them */
+ *          kind of URL; PostgreSQL without libpq); STN_EPERM; STN_ERANGE ("" is no place); nothing
+ * is changed in all of them */
 stn_status stn_latdb_open(stn_latdb **out, const char *place, stn_latdb_mode mode,
                           stn_err *err) STN_MUST_USE;
 /** Rolls back an open transaction. Legal on NULL. */
@@ -214,7 +215,9 @@ stn_status stn_latdb_row_put(stn_latdb *db, const stn_lat_row *row, stn_err *err
 /* Each calls back in the order of the fingerprints (rows: of their points); what is handed to the
  * callback is lent for that call, and the callback may not use the same database (that of a series
  * may, to go on to its rows; its texts are lent until the database is closed). A callback that
- * does not return STN_OK ends the walk, which returns its status. */
+ * does not return STN_OK ends the walk, which returns its status. While rows are walked nobody can
+ * put into an SQLite file, also not through another handle: who wants to, takes stn_latdb_rows().
+ */
 
 typedef stn_status (*stn_lat_hardware_fn)(void *user, const stn_lat_hardware *item, stn_err *err);
 typedef stn_status (*stn_lat_engine_fn)(void *user, const stn_lat_engine *item, stn_err *err);

@@ -107,6 +107,27 @@ need_postgres() {
     [[ "$output" == *"/dev/full: "*"No space left"* ]]
 }
 
+@test "db: without libpq PostgreSQL is refused with a word, a file goes on" {
+    echo "not a library" >libpq.so.5
+    run env LD_LIBRARY_PATH="$PWD" standin db ls --db postgresql://nobody:secret@localhost/x
+    [ "$status" = 1 ]
+    [ "$output" = "standin db ls: postgresql://nobody:***@localhost/x: PostgreSQL cannot be used: libpq.so.5 cannot be loaded; see standin doctor" ] ||
+        [[ "$output" == *"PostgreSQL cannot be used: standin was built without libpq" ]]
+    LD_LIBRARY_PATH="$PWD" standin db check --db "$example" -q
+}
+
+@test "db: an interrupted merge leaves nothing" {
+    cp "$example" large.db
+    chmod u+w large.db
+    sqlite3 large.db "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<500000)
+        INSERT OR IGNORE INTO latency SELECT series,i,0,0,0,0,0,1,1,1,1,0,1,source,0,0 FROM
+        (SELECT series,source FROM latency LIMIT 1), n"
+    run timeout -s INT 0.3 standin db merge large.db -o all.db
+    [ "$status" = 130 ] || [ "$status" = 124 ] # 124: timeout's own
+    [[ "$output" == *"interrupted; nothing was written"* ]]
+    [ "$(ls)" = large.db ]
+}
+
 @test "db: the example of the C interface fills a database of this machine" {
     cmake --install "$STN_BUILD_DIR" --prefix "$PWD/prefix" >/dev/null
     export PKG_CONFIG_PATH=$PWD/prefix/lib/pkgconfig LD_LIBRARY_PATH=$PWD/prefix/lib

@@ -176,6 +176,8 @@ static void a_password_is_never_shown(void **state) {
         {"postgresql://127.0.0.1:1/x?user=me&password=secret&connect_timeout=2",
          "postgresql://127.0.0.1:1/x?user=me&password=***&connect_timeout=2: "},
         {"postgresql://127.0.0.1:1/x?password=s", "postgresql://127.0.0.1:1/x?password=***: "},
+        {"postgresql://u:s@127.0.0.1:1/x?password=secret",
+         "postgresql://u:***@127.0.0.1:1/x?password=***: "},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         stn_err err = {{0}};

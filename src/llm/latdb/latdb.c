@@ -28,35 +28,36 @@ static bool is_postgres(const char *place) {
     return begins(place, "postgresql://") || begins(place, "postgres://");
 }
 
-/* Where a password lies in a URL: between ':' and the last '@' before the path, or behind
- * "password=". @return its length, 0: there is none */
-static size_t password_at(const char *place, size_t *at) {
-    const char *host = strstr(place, "://") + 3;
+/* Cut @p size bytes of @p text at @p at down to "***"; there is room. */
+static void hide(char *text, size_t at, size_t size) {
+    char *rest = text + at + size;
+    memmove(text + at + 3, rest, strlen(rest) + 1);
+    memset(text + at, '*', 3);
+}
+
+/* A copy of a place without passwords: in a URL they lie between ':' and the last '@' before the
+ * path, and behind "password=". */
+static char *without_password(const char *place) {
+    size_t room = strlen(place) + 2 * sizeof "***";
+    char *copy = stn_malloc(room);
+    if (!copy) {
+        return NULL;
+    }
+    snprintf(copy, room, "%s", place);
+    if (!is_postgres(place)) {
+        return copy;
+    }
+    const char *host = strstr(copy, "://") + 3;
     size_t size = strcspn(host, "/?");
     const char *colon = memchr(host, ':', size);
     const char *sign = memrchr(host, '@', size);
     if (colon && sign && colon < sign) {
-        *at = (size_t)(colon + 1 - place);
-        return (size_t)(sign - colon - 1);
+        hide(copy, (size_t)(colon + 1 - copy), (size_t)(sign - colon - 1));
     }
-    const char *key = strstr(host, "password=");
+    const char *key = strstr(copy, "password=");
     if (key) {
-        *at = (size_t)(key - place) + sizeof "password=" - 1;
-        return strcspn(place + *at, "&");
-    }
-    return 0;
-}
-
-/* A copy of a place in which a password is "***". */
-static char *without_password(const char *place) {
-    size_t at = 0;
-    size_t hidden = is_postgres(place) ? password_at(place, &at) : 0;
-    size_t size = strlen(place) + sizeof "***";
-    char *copy = stn_malloc(size);
-    if (copy && hidden) {
-        snprintf(copy, size, "%.*s***%s", (int)at, place, place + at + hidden);
-    } else if (copy) {
-        snprintf(copy, size, "%s", place);
+        const char *value = key + sizeof "password=" - 1;
+        hide(copy, (size_t)(value - copy), strcspn(value, "&"));
     }
     return copy;
 }
