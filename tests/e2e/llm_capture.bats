@@ -79,6 +79,12 @@ build_program() {
         tail -n +2 | jq -e '.passes >= 2'
 }
 
+@test "llm capture: a program that loads llama.cpp for itself alone" {
+    need_llama
+    standin llm capture --json -o t.json -- "$STN_BUILD_DIR/tests/test_engine_llama" >said 2>/dev/null
+    [ "$(sed -n '/^{$/,$p' said | jq -c '[.passes > 1, .architecture != ""]')" = '[true,true]' ]
+}
+
 @test "llm capture: what cannot be captured is said, and nothing is left" {
     need_llama
     printf 'GGUF and nothing behind it' >bad.gguf
