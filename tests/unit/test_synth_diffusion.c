@@ -72,6 +72,13 @@ static void channels_can_be_chosen(void **state) {
     assert_int_equal(stn_channels_init(&c, "dt,event", vocab, 2, &fx->err), STN_OK);
     assert_int_equal(c.count, 2);
     assert_int_equal(c.classes[0], vocab->type_count + 1);
+    assert_int_equal(stn_channels_init(&c, "event,dt,cpu,tid,comm,ret", vocab, 2, &fx->err),
+                     STN_OK);
+    uint32_t returned = 0;
+    while (returned < c.count && c.which[returned] != STN_CHANNEL_RETURNED) {
+        returned++;
+    }
+    assert_int_equal(c.classes[returned], STN_RETURNED_COUNT);
     assert_int_equal(stn_channels_init(&c, "event,cpu", vocab, 2, &fx->err), STN_ERANGE);
     assert_non_null(strstr(fx->err.text, "event and dt"));
     assert_int_equal(stn_channels_init(&c, "event,dt,colour", vocab, 2, &fx->err), STN_ERANGE);

@@ -226,6 +226,26 @@ static void an_event_touches_cpus_where_it_changes_who_waits(void **state) {
     wants_trigger(l, 0, 7, true);
 }
 
+static void what_a_call_returned_is_kept(void **state) {
+    lab *l = *state;
+    static const struct {
+        const char *exit;
+        stn_returned wanted;
+    } cases[] = {{"0", STN_RETURNED_ZERO},
+                 {"4096", STN_RETURNED_MORE},
+                 {"-11", STN_RETURNED_AGAIN},
+                 {"-2", STN_RETURNED_ERROR}};
+    char text[64];
+    assert_int_equal(l->world.threads[0].returned, STN_RETURNED_NOTHING);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(text, sizeof text, "%zu 0 10 sys_enter_read fd=3", 2 * i + 1);
+        lab_happen(l, text);
+        snprintf(text, sizeof text, "%zu 0 10 sys_exit_read ret=%s", 2 * i + 2, cases[i].exit);
+        lab_happen(l, text);
+        assert_int_equal(lab_thread(l, 10)->returned, cases[i].wanted);
+    }
+}
+
 static void who_falls_asleep_is_told(void **state) {
     lab *l = *state;
     lab_happen(l, "1 0 10 use id=1 color=2");
@@ -526,6 +546,7 @@ int main(void) {
         IN_LAB(repetitions_are_counted_on_their_thread),
         IN_LAB(an_event_touches_cpus_where_it_changes_who_waits),
         IN_LAB(who_falls_asleep_is_told),
+        IN_LAB(what_a_call_returned_is_kept),
         IN_LAB(kin_share_a_name_and_a_call),
         IN_LAB(places_are_calls_and_handlers),
         IN_LAB(those_asleep_are_counted_by_kin),

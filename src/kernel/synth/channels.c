@@ -21,6 +21,7 @@ typedef enum channel_size {
     SIZE_TYPES,   /* types, and "nothing came" */
     SIZE_COMMS,
     SIZE_REPEATED,
+    SIZE_RETURNED,
     SIZE_WAITING,
     SIZE_RAISED,
     SIZE_LOAD,
@@ -42,6 +43,7 @@ static const struct {
     [STN_CHANNEL_BEFORE] = {"tid", true, SIZE_SYMBOLS},
     [STN_CHANNEL_EARLIER] = {"tid", true, SIZE_SYMBOLS},
     [STN_CHANNEL_REPEATED] = {"tid", true, SIZE_REPEATED},
+    [STN_CHANNEL_RETURNED] = {"ret", true, SIZE_RETURNED},
     [STN_CHANNEL_ON_CPU] = {"cpu", true, SIZE_SYMBOLS},
     [STN_CHANNEL_WAITING] = {"cpu", true, SIZE_WAITING},
     [STN_CHANNEL_RAISED] = {"cpu", true, SIZE_RAISED},
@@ -76,10 +78,10 @@ static stn_status list_check(const char *list, stn_err *err) {
             known |= strlen(rows[i].word) == size && strncmp(rows[i].word, at, size) == 0;
         }
         if (!known) {
-            return stn_err_set(
-                err, STN_ERANGE,
-                "no channel is called '%.*s'; there are: event, dt, cpu, tid, comm, other, load",
-                (int)(size < 40 ? size : 40), at);
+            return stn_err_set(err, STN_ERANGE,
+                               "no channel is called '%.*s'; there are: event, dt, cpu, tid, comm, "
+                               "ret, other, load",
+                               (int)(size < 40 ? size : 40), at);
         }
         at += size + (at[size] == ',');
     }
@@ -100,6 +102,8 @@ static uint32_t class_count(const stn_channels *channels, channel_size size,
         return channels->comm_classes;
     case SIZE_REPEATED:
         return REPEATED_CLASSES;
+    case SIZE_RETURNED:
+        return STN_RETURNED_COUNT;
     case SIZE_WAITING:
         return WAITING_CLASSES;
     case SIZE_RAISED:
@@ -117,7 +121,7 @@ static uint32_t class_count(const stn_channels *channels, channel_size size,
 stn_status stn_channels_init(stn_channels *channels, const char *list, const stn_vocab *vocab,
                              uint16_t cpu_count, stn_err *err) {
     *channels = (stn_channels){.cpu_count = cpu_count, .comm_classes = 1u + cpu_count};
-    list = list ? list : "event,dt,cpu,tid,comm,other,load";
+    list = list ? list : "event,dt,cpu,tid,comm,ret,other,load";
     stn_status status = list_check(list, err);
     if (status != STN_OK) {
         return status;
@@ -251,6 +255,8 @@ static uint16_t seen_class(const stn_channels *channels, stn_channel channel,
         return symbol_class(world, thread->history[2]);
     case STN_CHANNEL_REPEATED:
         return count_class(thread->run, REPEATED_CLASSES);
+    case STN_CHANNEL_RETURNED:
+        return thread->returned;
     case STN_CHANNEL_ON_CPU:
         return symbol_class(world, c->history[0]);
     case STN_CHANNEL_WAITING:

@@ -22,6 +22,7 @@ typedef enum stn_channel {
     STN_CHANNEL_BEFORE,      /**< the one before it */
     STN_CHANNEL_EARLIER,     /**< and the one before that; repetitions stand once */
     STN_CHANNEL_REPEATED,    /**< how often the last one came in a row */
+    STN_CHANNEL_RETURNED,    /**< what the last call of the running thread returned */
     STN_CHANNEL_ON_CPU,      /**< last event of the CPU */
     STN_CHANNEL_WAITING,     /**< who waits here, whether another CPU changed it, and whether the
                                   running thread was woken while it ran */

@@ -2,6 +2,7 @@
  * that exited stays for a while, because its parent's wait and its free come later. */
 #include "kernel/synth/world.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ stn_status stn_world_init(stn_world *world, const stn_vocab *vocab, const stn_do
                          .haste = 1,
                          .next_tid = 1};
     world->due_name = stn_intern_find(&vocab->texts, "in", 2);
+    world->ret_name = stn_intern_find(&vocab->texts, "ret", 3);
     for (uint32_t t = 0; t < vocab->type_count; t++) {
         world->wakes_in_two |= vocab->types[t].role == STN_ROLE_WAKING;
     }
@@ -627,6 +629,26 @@ static void load(stn_world *world, uint64_t time_ns) {
     }
 }
 
+static stn_returned returned(int64_t value) {
+    return value == 0         ? STN_RETURNED_ZERO
+           : value == -EAGAIN ? STN_RETURNED_AGAIN
+           : value < 0        ? STN_RETURNED_ERROR
+                              : STN_RETURNED_MORE;
+}
+
+/* What an exit says that its call came to. */
+static void note_return(const stn_world *world, stn_thread *thread, const stn_vtype *type,
+                        const stn_draft *draft) {
+    for (uint16_t i = 0; i < type->field_count; i++) {
+        if (type->fields[i].name == world->ret_name) {
+            const stn_val *val = &draft->vals[i];
+            thread->returned = (uint8_t)(val->kind == STN_VAL_NONE    ? STN_RETURNED_NOTHING
+                                         : val->kind == STN_FIELD_STR ? STN_RETURNED_MORE
+                                                                      : returned(val->v));
+        }
+    }
+}
+
 stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
     const stn_vtype *type = &world->vocab->types[draft->type];
     stn_cpu *cpu = &world->cpus[draft->cpu];
@@ -657,6 +679,9 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
             history_push(in->history, symbol);
         }
         update_open(world, &world->threads[current], type, symbol);
+        if (type->partner != STN_PARTNER_NONE) {
+            note_return(world, in, type, draft);
+        }
     }
     if (type->role == STN_ROLE_RENAME && draft->comm != STN_WORLD_NONE) {
         world->threads[current].comm = draft->comm;

@@ -68,12 +68,13 @@ typedef struct stn_list {
 
 typedef struct stn_thread {
     int32_t tid;
-    uint32_t comm; /**< text id */
-    uint8_t state; /**< stn_thread_state */
-    bool pending;  /**< woken since it was switched in */
-    bool waked;    /**< its wake-up has begun and not ended */
-    bool exiting;  /**< had its exit event */
-    bool born;     /**< was made in this trace */
+    uint32_t comm;    /**< text id */
+    uint8_t state;    /**< stn_thread_state */
+    bool pending;     /**< woken since it was switched in */
+    uint8_t returned; /**< stn_returned: by its last call */
+    bool waked;       /**< its wake-up has begun and not ended */
+    bool exiting;     /**< had its exit event */
+    bool born;        /**< was made in this trace */
     bool used;
     uint16_t cpu;      /**< where it runs, ran, or is to run */
     uint32_t kin;      /**< number that it is counted under while blocked, or STN_KIN_NONE */
@@ -88,6 +89,16 @@ typedef struct stn_thread {
     uint16_t open[STN_OPEN_DEPTH]; /**< entries without their exit, the outermost first */
     uint16_t history[STN_HISTORY];
 } stn_thread;
+
+/** What a call came to. */
+typedef enum stn_returned {
+    STN_RETURNED_NOTHING, /**< not known */
+    STN_RETURNED_ZERO,
+    STN_RETURNED_MORE,  /**< a count, a descriptor, an address */
+    STN_RETURNED_AGAIN, /**< -EAGAIN: would have had to wait */
+    STN_RETURNED_ERROR,
+    STN_RETURNED_COUNT,
+} stn_returned;
 
 typedef struct stn_instance {
     uint8_t domain, part_count;
@@ -149,6 +160,7 @@ typedef struct stn_world {
     uint8_t unheard[STN_DOMAIN_MAX]; /**< usual families of a domain that did not come yet */
     bool wakes_in_two;               /**< wake-ups begin with an event of their own */
     uint32_t due_name;               /**< text id of the field that says when a timer is due */
+    uint32_t ret_name;               /**< likewise of what calls return */
     uint64_t now_ns;
     double loads[STN_LOADS]; /**< events so far, those long ago counting less: by exp(-age / span),
                                   the spans being 10 ms and 300 ms */
