@@ -11,26 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <standin/latdb.h>
 
+#include "clock.h"
 #include "core/base/rng.h"
 
 enum { SIGNATURES = 200, SINGLES = 200 };
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Of this process: what neighbours on the machine disturb least. */
-static double cpu_s(void) {
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
-}
 
 typedef struct work {
     stn_latdb *db;

@@ -417,7 +417,7 @@ static void each_failed_allocation_is_clean(void **state) {
             LAB_OK(use_all(&err)); /* what failed left nothing in the way */
         }
     }
-    assert_true(failures > (lab_postgres ? 20 : 100));
+    assert_true(failures > (lab_postgres ? 10 : 100));
 }
 
 /* SQLite's memory is ours: sizes lie before the blocks, as SQLite wants to know them. */

@@ -21,6 +21,7 @@
 #include <libpq-fe.h>
 
 #include "core/base/alloc.h"
+#include "core/base/arena.h"
 #include "llm/latdb/statement.h"
 
 /* clang-format off */
@@ -72,7 +73,6 @@ enum {
 typedef struct statement {
     const stn_lat_query *query;
     char name[24];
-    struct statement *next;
 } statement;
 
 /* A row that is kept back: where in the bundle it begins. */
@@ -82,7 +82,7 @@ typedef struct staged_row {
 
 typedef struct store {
     PGconn *connection;
-    statement *statements;
+    stn_arena statements;
     unsigned statement_count;
     bool in_transaction;
     bool staging;     /* the temporary table is there */
@@ -223,14 +223,12 @@ static stn_status postgres_prepare(void *self, const stn_lat_query *query, void 
     for (size_t i = 0; i < query->in_count; i++) {
         types[i] = oid_of(query->in[i]);
     }
-    statement *made = stn_calloc(1, sizeof *made);
+    statement *made = stn_arena_alloc(&s->statements, sizeof *made);
     if (!made) {
         return stn_err_set(err, STN_ENOMEM, "out of memory");
     }
     snprintf(made->name, sizeof made->name, "s%u", s->statement_count++);
     made->query = query;
-    made->next = s->statements;
-    s->statements = made;
     *out = made;
     PGresult *result =
         pq.PQprepare(s->connection, made->name, query->sql, (int)query->in_count, types);
@@ -541,12 +539,8 @@ static void postgres_close(void *self) {
     if (!s) {
         return;
     }
-    while (s->statements) {
-        statement *next = s->statements->next;
-        stn_free(s->statements);
-        s->statements = next;
-    }
     pq.PQfinish(s->connection); /* ends an open transaction */
+    stn_arena_fini(&s->statements);
     stn_free(s->staged);
     stn_free(s->rows);
     stn_free(s);

@@ -10,6 +10,7 @@
 #include <sqlite3.h>
 
 #include "core/base/alloc.h"
+#include "core/base/arena.h"
 #include "llm/latdb/statement.h"
 
 #define APPLICATION_ID "1398033996" /* "STNL" */
@@ -17,14 +18,13 @@
 typedef struct statement {
     const stn_lat_query *query;
     sqlite3_stmt *prepared;
-    struct statement *next;
 } statement;
 
 typedef struct store {
     sqlite3 *db;
-    statement *statements;
+    stn_arena statements;
     stn_lat_sql put_sql;
-    void *put; /* one of the statements, once a row was put */
+    void *put; /* a statement, once a row was put */
 } store;
 
 static stn_status failed(const store *s, stn_err *err) {
@@ -105,13 +105,11 @@ static void sqlite_rollback(void *self) {
 
 static stn_status sqlite_prepare(void *self, const stn_lat_query *query, void **out, stn_err *err) {
     store *s = self;
-    statement *made = stn_calloc(1, sizeof *made);
+    statement *made = stn_arena_alloc(&s->statements, sizeof *made);
     if (!made) {
         return stn_err_set(err, STN_ENOMEM, "out of memory");
     }
-    made->query = query;
-    made->next = s->statements;
-    s->statements = made;
+    *made = (statement){query, NULL};
     *out = made;
     return sqlite3_prepare_v3(s->db, query->sql, -1, SQLITE_PREPARE_PERSISTENT, &made->prepared,
                               NULL) == SQLITE_OK
@@ -237,13 +235,11 @@ static void sqlite_close(void *self) {
     if (!s) {
         return;
     }
-    while (s->statements) {
-        statement *next = s->statements->next;
-        sqlite3_finalize(s->statements->prepared);
-        stn_free(s->statements);
-        s->statements = next;
+    for (sqlite3_stmt *st; s->db && (st = sqlite3_next_stmt(s->db, NULL)) != NULL;) {
+        sqlite3_finalize(st);
     }
     sqlite3_close(s->db);
+    stn_arena_fini(&s->statements);
     stn_free(s);
 }
 
