@@ -75,6 +75,11 @@ build_program() {
     # the same work as the model's own, whose sequences have caches of their own
     diff <(jq -r '.nodes[].op' t.json) <(jq -r '.nodes[].op' model.json) >differ || true
     [ "$(grep '^[<>]' differ | sort -u)" = '> RESHAPE' ]
+    # one output of experts: a 1 among others, which another pass of the same file tells apart
+    standin llm model "$STN_SOURCE_DIR/tests/fuzz/corpus/config/deepseek_v3.json" -o moe.gguf -q
+    standin llm capture -q -o moe.json -- ./program moe.gguf "$engine/lib" >/dev/null 2>&1
+    [ "$(jq -c '[(.unknown | length), (.labels[] | select(.name == "n_outputs").value)]' moe.json)" = '[0,1]' ]
+    [ "$(jq -r '.nodes[] | select(.name == "ffn_moe_probs-2 (reshaped)").dims | join(" ")' moe.json)" = "1 n_expert n_outputs" ]
     standin llm capture --skip --json -- ./program tiny.gguf "$engine/lib" 2>/dev/null |
         tail -n +2 | jq -e '.passes >= 2'
 }

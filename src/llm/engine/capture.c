@@ -345,6 +345,36 @@ static void child_program(const watch *w, const char *path, const char *const *a
     _exit(127);
 }
 
+/* A program's pass often has sizes of 1 that may be several things. llama.cpp builds the graph of
+ * the same model file with sizes that are apart: where it is the same graph, and what it says of it
+ * predicts the program's pass, that is what the dimensions are. */
+static void ask_llama(stn_captured *out) {
+    const char *file = stn_graph_meta(&out->graph, "standin.file");
+    stn_llama_pass pass = stn_capture_pass();
+    stn_captured other;
+    stn_err err = {0};
+    pass.seqs = pass.seqs_max = 1; /* one cache, as for sequences that share it */
+    pass.tokens = 14;
+    if (stn_taint_unknown(&out->graph) == 0 || !file || !file[0] ||
+        stn_capture_model(&other, file, &pass, &err) != STN_OK) {
+        return;
+    }
+    size_t count = other.graph.exprs.label_count;
+    int64_t *values = stn_malloc((count + 1) * sizeof *values);
+    if (values && stn_raw_same(&other.graph, &out->graph)) {
+        stn_taint_values(&other.graph, &out->graph, values);
+        if (stn_taint_check(&other.graph, &out->graph, values, &err) == STN_OK) {
+            stn_taint_move(&other.graph, &out->graph, values);
+            stn_graph swap = out->graph;
+            out->graph = other.graph;
+            other.graph = swap;
+            out->checked++;
+        }
+    }
+    stn_free(values);
+    stn_captured_fini(&other);
+}
+
 stn_status stn_capture_program(stn_captured *out, const char *const *argv, bool skip,
                                stn_err *err) {
     watch w = {0};
@@ -374,5 +404,8 @@ stn_status stn_capture_program(stn_captured *out, const char *const *argv, bool 
         status = status == STN_OK ? status : stn_err_prepend(err, status, "%s", argv[0]);
     }
     watch_close(&w);
+    if (status == STN_OK) {
+        ask_llama(out);
+    }
     return status;
 }

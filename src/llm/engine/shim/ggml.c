@@ -19,6 +19,7 @@ int standin_ggml_version = 1;
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -184,15 +185,17 @@ static void say_value(text *t, const struct gguf_context *gguf, int64_t key) {
 }
 
 /* What a model file says of itself: a line of its own, before the passes of the model. */
-static void write_meta(const struct gguf_context *gguf) {
+static void write_meta(const struct gguf_context *gguf, const char *path) {
     text t = {0};
     if (!gguf || !getenv("STANDIN_CAPTURE_FILE")) {
         return;
     }
-    say(&t, "{\"meta\":{");
+    char whole[PATH_MAX] = "";
+    say(&t, "{\"meta\":{\"standin.file\":");
+    say_string(&t, realpath(path, whole) ? whole : "");
     int64_t count = next.gguf_get_n_kv(gguf);
     for (int64_t i = 0; i < count; i++) {
-        say(&t, i ? "," : "");
+        say(&t, ",");
         say_string(&t, next.gguf_get_key(gguf, i));
         say(&t, ":");
         say_value(&t, gguf, i);
@@ -420,14 +423,16 @@ enum ggml_status ggml_backend_sched_graph_compute(ggml_backend_sched_t sched,
 struct gguf_context *gguf_init_from_file(const char *path, struct gguf_init_params params) {
     pthread_once(&once, resolve);
     struct gguf_context *gguf = next.gguf_init_from_file(path, params);
-    write_meta(gguf);
+    write_meta(gguf, path);
     return gguf;
 }
 
 struct gguf_context *gguf_init_from_file_ptr(FILE *file, struct gguf_init_params params) {
     pthread_once(&once, resolve);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(file));
     struct gguf_context *gguf = next.gguf_init_from_file_ptr(file, params);
-    write_meta(gguf);
+    write_meta(gguf, path);
     return gguf;
 }
 
