@@ -193,7 +193,8 @@ stn_status stn_writer_open(stn_writer **out, const char *path, const char *forma
                            const stn_writer_options *options, stn_err *err) STN_MUST_USE;
 
 /** Add one event (or lost mark). Borrowed for the call.
- *  @return STN_OK; STN_EFORMAT (it comes before the one written last), STN_EIO, STN_ENOMEM */
+ *  @return STN_OK; STN_EFORMAT (it comes before the one written last, or later than the format
+ *          can say), STN_EIO, STN_ENOMEM */
 stn_status stn_writer_write(stn_writer *writer, const stn_event *event, stn_err *err) STN_MUST_USE;
 
 /** Make the output visible under its name and close. On error nothing is left behind.

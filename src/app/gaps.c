@@ -50,7 +50,8 @@ static stn_status add_holes(stn_gaps *gaps, const stn_texts *holes, const stn_tr
                         .replace = true};
         if (hole.begin_ns == gaps->base_ns || hole.end_ns > last_ns) {
             return stn_err_set(err, STN_ERANGE,
-                               "--hole %s: does not lie within the trace, which lasts %.9g s",
+                               "--hole %s: does not lie within the trace: it has to begin after "
+                               "the first event, at 0, and to end by the last, at %.9g s",
                                holes->items[i], (double)(last_ns - gaps->base_ns) * 1e-9);
         }
         items[gaps->count++] = hole;

@@ -157,3 +157,10 @@ teardown() {
     [ "${#lines[@]}" = 1 ]
     [[ "$output" == *"tracefs"*"root"*"sudo"* ]]
 }
+
+@test "record: no room for what was recorded names the output and leaves nothing" {
+    run bash -c 'trap "" XFSZ; ulimit -f 64; exec standin kernel record -o a.dat -- sleep 0.2'
+    [ "$status" = 1 ]
+    [ "$output" = "standin kernel record: a.dat: cannot keep what was recorded: File too large" ]
+    [ -z "$(ls -A)" ]
+}

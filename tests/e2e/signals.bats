@@ -88,3 +88,21 @@ interrupted() {
     [ "${#lines[@]}" = 2 ]
     [ ! -s notes ]
 }
+
+@test "signals: a network's training that is stopped says where what it learned is" {
+    standin kernel train --kind diffusion --context 32 --budget 1m --quiet \
+        "$STN_SOURCE_DIR/examples/backup.run1.txt.zst" -o n.stn 2>notes &
+    pid=$!
+    # The first checkpoint is written on the way: then it is learning.
+    for ((i = 0; i < 600; i++)); do
+        [ ! -e n.stn.checkpoint ] || break
+        sleep 0.1
+    done
+    kill -TERM $pid
+    code=0
+    wait $pid || code=$?
+    [ "$code" = 130 ]
+    grep -q 'interrupted; n.stn.checkpoint holds what was learned, for --resume' notes
+    [ -s n.stn.checkpoint ]
+    [ ! -e n.stn ]
+}

@@ -170,6 +170,39 @@ static void test_far_apart(void **state) {
     stn_reader_close(reader);
 }
 
+/* The last time that readers can tell is written and read back; a later one is refused. */
+static void test_latest_time(void **state) {
+    static const uint64_t epochs[] = {0, 1700000000000000000u};
+    fixture *fx = *state;
+    for (size_t i = 0; i < 2; i++) {
+        stn_trace_meta meta = {.epoch_ns = epochs[i]};
+        stn_event event = {.time_ns = INT64_MAX - epochs[i] - 1,
+                           .type = stn_catalog_type(fx->catalog, "e", NULL),
+                           .tid = 1,
+                           .comm = STN_NO_ID};
+        stn_writer *writer;
+        assert_int_equal(
+            stn_writer_open(&writer, fx_path(fx, "t"), "ctf", fx->catalog, &meta, NULL, &fx->err),
+            STN_OK);
+        assert_int_equal(stn_writer_write(writer, &event, &fx->err), STN_OK);
+        assert_int_equal(stn_writer_commit(writer, &fx->err), STN_OK);
+        stn_reader *reader;
+        stn_event back;
+        assert_int_equal(
+            stn_reader_open(&reader, fx_path(fx, "t"), NULL, NULL, fx->catalog, &fx->err), STN_OK);
+        assert_int_equal(stn_reader_next(reader, &back, &fx->err), STN_OK);
+        assert_int_equal(back.time_ns, event.time_ns);
+        stn_reader_close(reader);
+        assert_int_equal(
+            stn_writer_open(&writer, fx_path(fx, "t"), "ctf", fx->catalog, &meta, NULL, &fx->err),
+            STN_OK);
+        event.time_ns++;
+        assert_int_equal(stn_writer_write(writer, &event, &fx->err), STN_EFORMAT);
+        assert_non_null(strstr(fx->err.text, "later than CTF can say"));
+        stn_writer_abort(writer);
+    }
+}
+
 /* The same trace gives the same bytes. */
 static void test_repeatable(void **state) {
     fixture *fx = *state;
@@ -218,6 +251,7 @@ int main(void) {
         ONE(test_quoted_names),
         ONE(test_packets),
         ONE(test_far_apart),
+        ONE(test_latest_time),
         ONE(test_repeatable),
         ONE(test_user_space_trace),
         ONE(test_values_in_lttngs_way),

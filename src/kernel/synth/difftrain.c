@@ -419,7 +419,7 @@ static bool report(trainer *t) {
 
 static stn_status stopped(const trainer *t, stn_err *err) {
     return t->options->checkpoint
-               ? stn_err_set(err, STN_EINTR, "training was stopped; %s holds what it had learned",
+               ? stn_err_set(err, STN_EINTR, "interrupted; %s holds what was learned, for --resume",
                              t->options->checkpoint)
                : stn_err_set(err, STN_EINTR, "training was stopped");
 }

@@ -27,6 +27,7 @@
 #define PAGES_PER_DRAIN 4096
 
 typedef struct recording {
+    const char *path; /* where the recording goes */
     const stn_record_options *options;
     stn_record_stats *stats;
     stn_instance instance;
@@ -117,14 +118,17 @@ static void open_polled(recording *r) {
     }
 }
 
-static stn_status save_page(stn_cpu_pages *pages, const char *page, size_t size, stn_err *err) {
+static stn_status save_page(const recording *r, stn_cpu_pages *pages, stn_err *err) {
+    const char *page = r->page;
+    size_t size = r->page_size;
     while (size) {
         ssize_t put = write(pages->fd, page, size);
         if (put < 0 && errno == EINTR) {
             continue;
         }
         if (put <= 0) {
-            return stn_err_set(err, STN_EIO, "keeping the recorded pages: %s", strerror(errno));
+            return stn_err_set(err, STN_EIO, "%s: cannot keep what was recorded: %s", r->path,
+                               strerror(errno));
         }
         page += put;
         size -= (size_t)put;
@@ -147,7 +151,7 @@ static stn_status drain(recording *r, uint32_t cpu, uint64_t most, stn_err *err)
         if ((uint32_t)got < r->page_size) {
             memset(r->page + got, 0, r->page_size - (uint32_t)got);
         }
-        stn_status status = save_page(&r->pages[cpu], r->page, r->page_size, err);
+        stn_status status = save_page(r, &r->pages[cpu], err);
         if (status != STN_OK) {
             return status;
         }
@@ -387,7 +391,7 @@ static stn_status write_file(recording *r, stn_outfile *file, const char *path, 
 
 stn_status stn_record(const char *path, const stn_record_options *options, stn_record_stats *stats,
                       stn_progress_fn progress, void *user, stn_err *err) {
-    recording r = {.options = options, .stats = stats, .go = -1, .failure = -1};
+    recording r = {.path = path, .options = options, .stats = stats, .go = -1, .failure = -1};
     memset(stats, 0, sizeof *stats);
     stn_outfile *file = NULL;
     stn_status status = stn_instance_open(&r.instance, options, err);

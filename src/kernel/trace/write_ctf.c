@@ -589,8 +589,24 @@ static void make_uuid(ctf_writer *writer, uint64_t first_ns) {
     writer->started = true;
 }
 
+/* Readers count nanoseconds since 1970 in 64 bits with a sign, libbabeltrace2 the last one out. */
+static stn_status check_time(const ctf_writer *writer, uint64_t time_ns, stn_err *err) {
+    uint64_t epoch_ns = writer->meta.epoch_ns;
+    if (epoch_ns < INT64_MAX && time_ns < INT64_MAX - epoch_ns) {
+        return STN_OK;
+    }
+    return stn_err_set(err, STN_EFORMAT,
+                       "an event at %llu ns (the clock's 0 is %llu ns after 1970) is later than "
+                       "CTF can say, 292 years",
+                       (unsigned long long)time_ns, (unsigned long long)epoch_ns);
+}
+
 static stn_status ctf_write(void *self, const stn_event *event, stn_err *err) {
     ctf_writer *writer = self;
+    stn_status late = check_time(writer, event->time_ns, err);
+    if (late) {
+        return late;
+    }
     if (!writer->started) {
         make_uuid(writer, event->time_ns);
     }
