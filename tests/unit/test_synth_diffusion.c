@@ -232,7 +232,7 @@ static void rules_guide_it(void **state) {
     stn_trace_init(&guided, learned->catalog);
     stn_trace_init(&free_trace, learned->catalog);
     lesson_generate(learned->model, learned->catalog, 2, false, 1500, &guided, &with);
-    lesson_generate(learned->model, learned->catalog, 2, true, 4000, &free_trace, &without);
+    lesson_generate(learned->model, learned->catalog, 2, true, 1500, &free_trace, &without);
     assert_int_equal(with.violations, 0);
     assert_true(without.violations > 0);
     stn_trace_fini(&guided);

@@ -85,116 +85,13 @@ static void one_that_comes_whenever_is_not(void **state) {
     lab_close(l);
 }
 
-/* ---- completions ---------------------------------------------------------------------- */
-
-static const char requests[] = "standin-rules 1\n"
-                               "rule requests\n"
-                               "  doc \"A request is issued before it completes.\"\n"
-                               "  key request by sector\n"
-                               "  states idle issued\n"
-                               "  on block_rq_issue to issued\n"
-                               "  on block_rq_complete from issued to idle\n";
-
-static const char *const disk[] = {
-    "10 0 7 block_rq_issue sector=1",
-    "111 1 8 irq_handler_entry irq=5",
-    "112 1 8 block_rq_complete sector=1",
-    "113 1 8 irq_handler_exit irq=5",
-};
-
-static void see(lab *l, stn_dues_builder *builder, const char *form, unsigned at, unsigned sector) {
-    char text[128];
-    snprintf(text, sizeof text, form, at, sector);
-    lab_draft(l, text);
-    uint32_t current;
-    assert_int_equal(stn_world_seat(&l->world, &l->draft, &current), STN_OK);
-    assert_int_equal(stn_dues_see(builder, &l->world, &l->draft, current), STN_OK);
-    assert_int_equal(stn_world_apply(&l->world, &l->draft), STN_OK);
-}
-
-/* Two requests of CPU 0 at a time; an interrupt on CPU 1 a hundred microseconds and a few after
- * the first completes both, or, @p by_itself, CPU 0 does so in the next round. */
-static void run_disk(lab *l, stn_dues_builder *builder, unsigned by_itself) {
-    unsigned at = 10;
-    for (unsigned i = 0; i < ROUNDS; i++) {
-        see(l, builder, "%u 0 7 block_rq_issue sector=%u", at, 1);
-        see(l, builder, "%u 0 7 block_rq_issue sector=%u", at + 50, 2);
-        unsigned came = at + 100 + i % 5;
-        if (i < by_itself) {
-            see(l, builder, "%u 0 7 block_rq_complete sector=%u", came, 1);
-            see(l, builder, "%u 0 7 block_rq_complete sector=%u", came + 1, 2);
-        } else {
-            see(l, builder, "%u 1 8 irq_handler_entry irq=5", came, 0);
-            see(l, builder, "%u 1 8 block_rq_complete sector=%u", came + 1, 1);
-            see(l, builder, "%u 1 8 block_rq_complete sector=%u", came + 2, 2);
-            see(l, builder, "%u 1 8 irq_handler_exit irq=5", came + 3, 0);
-        }
-        at = came + 1000;
-    }
-}
-
-static void an_interrupt_comes_for_requests(void **state) {
-    (void)state;
-    lab *l = LAB_OPEN(disk, requests);
-    stn_dues_builder builder = {0};
-    stn_dues dues;
-    run_disk(l, &builder, 0);
-    assert_int_equal(stn_dues_build(&dues, &builder, l->vocab.type_count), STN_OK);
-    const stn_due *due = stn_dues_of(&dues, (uint16_t)lab_type(l, "block_rq_issue"));
-    assert_non_null(due);
-    assert_true(due->completion);
-    assert_int_equal(due->handler, lab_type(l, "irq_handler_entry"));
-    assert_int_equal(due->taker, lab_type(l, "block_rq_complete"));
-    assert_int_equal(due->cpu, 1);
-    assert_true(stn_dues_driven(&dues, due->handler));
-    /* counted from the first of the two; the second came along */
-    assert_int_equal(due->late_ns[0], 100000);
-    assert_int_equal(due->late_ns[STN_DUE_POINTS - 1], 104000);
-    stn_dues_builder_fini(&builder);
-    stn_dues_fini(&dues);
-    lab_close(l);
-}
-
-static void what_is_completed_otherwise_waits_for_none(void **state) {
-    (void)state;
-    lab *l = LAB_OPEN(disk, requests);
-    stn_dues_builder builder = {0};
-    stn_dues dues;
-    run_disk(l, &builder, ROUNDS / 2);
-    assert_int_equal(stn_dues_build(&dues, &builder, l->vocab.type_count), STN_OK);
-    assert_int_equal(dues.count, 0);
-    assert_false(stn_dues_driven(&dues, lab_type(l, "irq_handler_entry")));
-    stn_dues_builder_fini(&builder);
-    stn_dues_fini(&dues);
-    lab_close(l);
-}
-
-/* Each CPU has a request of its own that an event of a type named last there. */
-static void what_was_named_last_is_known(void **state) {
-    (void)state;
-    lab *l = LAB_OPEN(disk, requests);
-    stn_dues_builder builder = {0};
-    uint32_t issue = lab_type(l, "block_rq_issue");
-    assert_int_equal(stn_instance_sole(&l->world, 0, issue), STN_WORLD_NONE);
-    see(l, &builder, "%u 0 7 block_rq_issue sector=%u", 10, 1);
-    see(l, &builder, "%u 1 8 block_rq_issue sector=%u", 11, 2);
-    see(l, &builder, "%u 1 8 block_rq_complete sector=%u", 12, 1);
-    for (uint16_t cpu = 0; cpu < 2; cpu++) {
-        uint32_t index = stn_instance_sole(&l->world, cpu, issue);
-        assert_int_not_equal(index, STN_WORLD_NONE);
-        assert_int_equal(l->world.instances[index].parts[0].v, cpu + 1);
-    }
-    stn_dues_builder_fini(&builder);
-    lab_close(l);
-}
-
 /* ---- files --------------------------------------------------------------------------- */
 
 enum { TYPES = 5 };
 
 static stn_status read_back(stn_cursor *cursor, stn_blob *again) {
     stn_dues dues = {0};
-    stn_status status = stn_dues_get(&dues, cursor, TYPES, 2);
+    stn_status status = stn_dues_get(&dues, cursor, TYPES);
     if (status == STN_OK) {
         for (uint32_t t = 0; t < 2 * TYPES; t++) {
             stn_dues_driven(&dues, t);
@@ -233,9 +130,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_punctual_handler_is_driven),
         cmocka_unit_test(one_that_comes_whenever_is_not),
-        cmocka_unit_test(an_interrupt_comes_for_requests),
-        cmocka_unit_test(what_is_completed_otherwise_waits_for_none),
-        cmocka_unit_test(what_was_named_last_is_known),
         cmocka_unit_test(the_file_part_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -340,39 +340,22 @@ static bool take_key(drawing *d, uint8_t number, const stn_type_key *key, uint32
     return take_instance(d, key, index);
 }
 
-/* Does the event complete what the handler, or the one that raised it, came for? */
-static bool completes(const drawing *d, const stn_instance *instance) {
-    const stn_due *due = stn_dues_of(&d->attr->dues, instance->last);
-    return d->world->cpus[d->draft->cpu].depth > 0 && due && due->completion &&
-           due->taker == d->draft->type;
-}
-
-/* What the handler came for, if it still waits: that one or none. */
+/* The timer that the handler came for, if it still waits: that one or none. */
 static bool take_due(drawing *d, const stn_type_key *key, bool *taken) {
     uint32_t index = d->world->cpus[d->draft->cpu].due_timer;
     const stn_instance *timer = index == STN_WORLD_NONE ? NULL : &d->world->instances[index];
-    if (!timer || !timer->used || timer->domain != key->domain ||
-        (timer->due_ns == 0 ? d->attempt > 0 || !completes(d, timer)
-                            : !expires(d) || timer->due_ns > d->draft->time_ns)) {
+    if (!expires(d) || !timer || !timer->used || timer->domain != key->domain ||
+        timer->due_ns == 0 || timer->due_ns > d->draft->time_ns) {
         return false;
     }
     *taken = stn_key_suits(d->type, timer) && take_instance(d, key, index);
     return true;
 }
 
-/* The one of its kind that the CPU has, as its tick. */
-static bool take_sole(drawing *d, const stn_type_key *key) {
-    uint32_t index = stn_instance_sole(d->world, d->draft->cpu, d->draft->type);
-    return index != STN_WORLD_NONE && take_instance(d, key, index);
-}
-
 static bool draw_key(drawing *d, uint8_t number, const stn_type_key *key) {
     bool taken;
     if (take_due(d, key, &taken)) {
         return taken;
-    }
-    if (number == 0 && d->attr->sole[d->draft->type] && take_sole(d, key)) {
-        return true;
     }
     ladder from = {.table = STN_TABLE_KEY, .part = number};
     for (int i = 0; i < TRIES; i++) {
@@ -579,37 +562,12 @@ bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, 
         uint64_t told = wide ? 0 : stn_attr_told(attr, world, draft, current);
         d.template = stn_template_draw(&attr->templates, world, draft, current, told, wide, rng);
     }
-    bool ends = d.type->role == STN_ROLE_EXIT || d.type->role == STN_ROLE_RENAME;
+    bool ends = d.type->role >= STN_ROLE_EXIT && d.type->role != STN_ROLE_FREE;
     if ((ends && !may_end(&d)) || !draw_named(&d)) {
         return false;
     }
     draw_rest(&d);
     return leaves_rightly(&d);
-}
-
-void stn_attr_slots_all(stn_attr *attr) {
-    for (uint32_t t = 0; t < attr->vocab->type_count; t++) {
-        for (uint16_t f = 0; f < attr->vocab->types[t].field_count; f++) {
-            if (attr->vocab->types[t].family == t && attr->slots.count < STN_SLOT_NONE) {
-                attr->slots.of[(size_t)t * STN_VFIELD_MAX + f] = (uint16_t)attr->slots.count++;
-            }
-        }
-    }
-}
-
-void stn_attr_slots_used(stn_attr *attr) {
-    size_t count = (size_t)attr->vocab->type_count * STN_VFIELD_MAX;
-    memset(attr->slots.of, 0xff, count * sizeof *attr->slots.of);
-    attr->slots.count = 0;
-    for (size_t i = 0; i < count; i++) {
-        const stn_source *source = &attr->fields[i].source;
-        if (source->kind == STN_SOURCE_THREAD || source->kind == STN_SOURCE_CPU) {
-            uint16_t *slot = &attr->slots.of[(size_t)source->type * STN_VFIELD_MAX + source->index];
-            if (*slot == STN_SLOT_NONE) {
-                *slot = (uint16_t)attr->slots.count++;
-            }
-        }
-    }
 }
 
 stn_status stn_attr_begin(const stn_attr *attr, stn_world *world, stn_rng *rng) {
@@ -638,7 +596,6 @@ void stn_attr_fini(stn_attr *attr) {
     stn_free(attr->slots.of);
     stn_free(attr->fields);
     stn_free(attr->key_age);
-    stn_free(attr->sole);
     stn_free(attr->values);
     stn_chain_fini(&attr->chain);
     stn_templates_fini(&attr->templates);

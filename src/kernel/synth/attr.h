@@ -50,8 +50,7 @@ typedef struct stn_attr {
     stn_wakes wakes;
     stn_attr_field *fields;            /**< [type_count][STN_VFIELD_MAX] */
     uint8_t (*key_age)[STN_TYPE_KEYS]; /**< [type_count] stn_age, or STN_KEY_BY_VALUE */
-    uint8_t *sole;   /**< [type_count] its first key is always the one it named last on the CPU */
-    stn_val *values; /**< values kept exactly */
+    stn_val *values;                   /**< values kept exactly */
     uint32_t value_count;
     stn_templates templates; /**< attributes drawn together: asked first */
     stn_chain chain;         /**< and each by itself: all tables */
@@ -69,10 +68,6 @@ typedef struct stn_attr {
 stn_status stn_attr_learn(stn_attr *attr, stn_vocab *vocab, const stn_domains *domains,
                           stn_runs *runs, stn_err *err) STN_MUST_USE;
 void stn_attr_fini(stn_attr *attr);
-/** Give a slot of the world's memory to every field, for a survey; */
-void stn_attr_slots_all(stn_attr *attr);
-/** … to those alone that some source remembers. */
-void stn_attr_slots_used(stn_attr *attr);
 /** Tables hold so many free parameters. */
 uint64_t stn_attr_parameters(const stn_attr *attr);
 

@@ -39,7 +39,6 @@ void stn_attr_put(const stn_attr *attr, stn_blob *blob) {
         for (int k = 0; k < STN_TYPE_KEYS; k++) {
             stn_blob_u8(blob, attr->key_age[t][k]);
         }
-        stn_blob_u8(blob, attr->sole[t]);
     }
     stn_blob_u32(blob, attr->value_count);
     for (uint32_t i = 0; i < attr->value_count; i++) {
@@ -81,7 +80,6 @@ static bool get_fields(stn_attr *attr, stn_cursor *cursor) {
                 return false;
             }
         }
-        attr->sole[t] = stn_cursor_u8(cursor) != 0;
     }
     return !cursor->failed;
 }
@@ -150,9 +148,8 @@ stn_status stn_attr_get(stn_attr *attr, stn_cursor *cursor, const stn_vocab *voc
     attr->slots.of = stn_malloc(field_slots(attr) * sizeof *attr->slots.of);
     attr->fields = stn_calloc(field_slots(attr), sizeof *attr->fields);
     attr->key_age = stn_calloc(vocab->type_count, sizeof *attr->key_age);
-    attr->sole = stn_calloc(vocab->type_count, sizeof *attr->sole);
     stn_status status = STN_OK;
-    if (!attr->slots.of || !attr->fields || !attr->key_age || !attr->sole) {
+    if (!attr->slots.of || !attr->fields || !attr->key_age) {
         status = STN_ENOMEM;
     } else {
         memset(attr->slots.of, 0xff, field_slots(attr) * sizeof *attr->slots.of);
@@ -179,7 +176,7 @@ stn_status stn_attr_get(stn_attr *attr, stn_cursor *cursor, const stn_vocab *voc
         attr->slots.wakes = &attr->wakes;
     }
     if (status == STN_OK) {
-        status = stn_dues_get(&attr->dues, cursor, vocab->type_count, attr->cpu_count);
+        status = stn_dues_get(&attr->dues, cursor, vocab->type_count);
     }
     if (status == STN_OK) {
         status = stn_chain_get(&attr->chain, cursor, UINT32_MAX);

@@ -20,10 +20,8 @@ enum {
     START_AFTER = 500, /* events from which it is known who is there */
     STARTS = 3,        /* moments of each run that are kept to begin from */
     AGE_BITS = 3,      /* about, of an age that is not 0 */
-    SOLE_MIN = 16,     /* cases */
     CROWDS_EVERY = 512 /* events between two looks at who is there */
 };
-static const double sole_errors = 0.005;
 
 typedef struct sample {
     uint64_t value;
@@ -52,7 +50,6 @@ typedef struct learner {
     stn_map values;        /* hash of (type, field, value) -> count, then index + 1 */
     stn_chain_builder cases;
     size_t value_capacity;
-    uint64_t (*sole)[2]; /* [type_count] first keys that were not the last one's, and that were */
     uint64_t (*key_newest)[STN_TYPE_KEYS][STN_AGES];
     field_survey (*key_surveys)[STN_TYPE_KEYS]; /* relations of instances */
     stn_map crowds;                             /* comm -> row + 1 */
@@ -281,10 +278,6 @@ static stn_status survey_key(learner *l, const stn_draft *draft, const stn_subje
         out->told[0] = l->world->cpus[draft->cpu].history[0];
         survey->distinct += relation == STN_KEY_FRESH;
     }
-    uint32_t sole = stn_instance_sole(l->world, draft->cpu, draft->type);
-    if (number == 0 && sole != STN_WORLD_NONE) {
-        l->sole[draft->type][sole == index]++;
-    }
     if (relation < STN_KEY_STATE) {
         return STN_OK;
     }
@@ -457,8 +450,7 @@ static stn_status choose_key(learner *l, stn_map *counts, uint32_t t, uint8_t k)
     }
     by_state += by_value * (double)survey->distinct / (double)(survey->count ? survey->count : 1);
     /* a handler's exit names what its entry named, whatever the numbers were */
-    bool bound = l->vocab->types[t].frame == STN_FRAME_POP || (k == 0 && l->attr->sole[t]);
-    if (by_value < by_state && !bound) {
+    if (by_value < by_state && l->vocab->types[t].frame != STN_FRAME_POP) {
         l->attr->key_age[t][k] = STN_KEY_BY_VALUE;
     }
     stn_free(survey->samples);
@@ -470,9 +462,6 @@ static stn_status choose(learner *l) {
     stn_map counts = {0};
     stn_status status = STN_OK;
     for (uint32_t t = 0; t < l->vocab->type_count && status == STN_OK; t++) {
-        const uint64_t *sole = l->sole[t];
-        l->attr->sole[t] = l->vocab->types[t].split_field >= 0 && sole[1] >= SOLE_MIN &&
-                           (double)sole[0] <= sole_errors * (double)sole[1];
         for (uint16_t f = 0; f < l->vocab->types[t].field_count && status == STN_OK; f++) {
             field_survey *survey = &l->surveys[(size_t)t * STN_VFIELD_MAX + f];
             stn_attr_field *field = &l->attr->fields[(size_t)t * STN_VFIELD_MAX + f];
@@ -488,6 +477,22 @@ static stn_status choose(learner *l) {
     }
     stn_map_fini(&counts);
     return status;
+}
+
+/* Give slots to the fields that some source remembers. */
+static void assign_slots(stn_attr *attr) {
+    size_t count = (size_t)attr->vocab->type_count * STN_VFIELD_MAX;
+    memset(attr->slots.of, 0xff, count * sizeof *attr->slots.of);
+    attr->slots.count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const stn_source *source = &attr->fields[i].source;
+        if (source->kind == STN_SOURCE_THREAD || source->kind == STN_SOURCE_CPU) {
+            uint16_t *slot = &attr->slots.of[(size_t)source->type * STN_VFIELD_MAX + source->index];
+            if (*slot == STN_SLOT_NONE) {
+                *slot = (uint16_t)attr->slots.count++;
+            }
+        }
+    }
 }
 
 /* ---- 3. count ----------------------------------------------------------------------------- */
@@ -693,18 +698,27 @@ static stn_status alloc_tables(learner *l, size_t runs) {
     attr->slots.of = stn_malloc(fields * sizeof *attr->slots.of);
     attr->fields = stn_calloc(fields, sizeof *attr->fields);
     attr->key_age = stn_calloc(l->vocab->type_count, sizeof *attr->key_age);
-    attr->sole = stn_calloc(l->vocab->type_count, sizeof *attr->sole);
     attr->starts = stn_calloc(STARTS * runs, sizeof *attr->starts);
     l->surveys = stn_calloc(fields, sizeof *l->surveys);
     l->key_newest = stn_calloc(l->vocab->type_count, sizeof *l->key_newest);
-    l->sole = stn_calloc(l->vocab->type_count, sizeof *l->sole);
     l->key_surveys = stn_calloc(l->vocab->type_count, sizeof *l->key_surveys);
     if (!attr->slots.of || !attr->fields || !attr->key_age || !attr->starts || !l->surveys ||
-        !l->key_newest || !l->sole || !attr->sole || !l->key_surveys) {
+        !l->key_newest || !l->key_surveys) {
         return STN_ENOMEM;
     }
     memset(attr->slots.of, 0xff, fields * sizeof *attr->slots.of);
     return STN_OK;
+}
+
+/* For the survey everything is remembered. */
+static void all_slots(stn_attr *attr) {
+    for (uint32_t t = 0; t < attr->vocab->type_count; t++) {
+        for (uint16_t f = 0; f < attr->vocab->types[t].field_count; f++) {
+            if (attr->vocab->types[t].family == t && attr->slots.count < STN_SLOT_NONE) {
+                attr->slots.of[(size_t)t * STN_VFIELD_MAX + f] = (uint16_t)attr->slots.count++;
+            }
+        }
+    }
 }
 
 static stn_status learn(learner *l) {
@@ -715,7 +729,7 @@ static stn_status learn(learner *l) {
     if (status != STN_OK) {
         return status;
     }
-    stn_attr_slots_all(l->attr);
+    all_slots(l->attr);
     status = walk(l, visit_survey);
     if (status == STN_OK) {
         status = choose(l);
@@ -731,7 +745,7 @@ static stn_status learn(learner *l) {
         status = stn_dues_build(&l->attr->dues, &l->dues, l->vocab->type_count);
     }
     if (status == STN_OK) {
-        stn_attr_slots_used(l->attr);
+        assign_slots(l->attr);
         status = walk(l, visit_count);
         crowds_end(l->attr);
     }
@@ -754,7 +768,6 @@ static void learner_fini(learner *l) {
     stn_free(l->key_surveys);
     stn_free(l->surveys);
     stn_free(l->key_newest);
-    stn_free(l->sole);
     stn_map_fini(&l->values);
     stn_map_fini(&l->crowds);
     stn_chain_builder_fini(&l->cases);

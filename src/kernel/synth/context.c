@@ -71,11 +71,6 @@ static void add_handler(const stn_world *world, uint16_t number, uint32_t order,
     }
 }
 
-/* The softirq that runs next: pending ones run when a handler is over, the lowest first. */
-static uint64_t next_softirq(const stn_cpu *cpu, bool after) {
-    return after && cpu->pending ? 1 + (uint64_t)__builtin_ctzll(cpu->pending) : 0;
-}
-
 static void add_task(const stn_world *world, uint16_t number, uint32_t order, stn_rungs *out) {
     const stn_cpu *cpu = &world->cpus[number];
     const stn_thread *thread =
@@ -85,13 +80,8 @@ static void add_task(const stn_world *world, uint16_t number, uint32_t order, st
         last < world->vocab->type_count && world->vocab->types[last].frame == STN_FRAME_POP;
     uint32_t asleep = stn_world_asleep(world, number);
     uint32_t open = thread->depth > 0 ? thread->open[thread->depth - 1] : STN_SYMBOL_NONE;
-    uint64_t softirq = next_softirq(cpu, after), hash = SEED_TASK;
-    if (softirq) {
-        hash = stn_chain_mix(hash, softirq);
-        add(out, 0, hash);
-    }
-    hash = stn_chain_mix(hash, open | (thread->tid == 0 ? 0x10000u : 0) |
-                                   (thread->exiting ? 0x20000u : 0));
+    uint64_t hash = stn_chain_mix(SEED_TASK, open | (thread->tid == 0 ? 0x10000u : 0) |
+                                                 (thread->exiting ? 0x20000u : 0));
     add(out, 0, hash);
     hash = stn_chain_mix(hash, who(world, number));
     add(out, 0, hash);

@@ -1,8 +1,7 @@
 /** @file
- *  What handlers come for. Timers say when they are due; a device completes what it was given
- *  some time after. Which handler comes for either, where, and how late is learned here: such a
- *  handler is no matter of chance, so ticks keep their step and no request is forgotten.
- *  Pinned by tests/unit/test_synth_dues.c. */
+ *  Timers that say when they are due: which handler comes for them, and how late it is. What
+ *  such a handler waits for is no matter of chance: it comes when a timer of its CPU is due, so
+ *  ticks keep their step. Pinned by tests/unit/test_synth_dues.c. */
 #ifndef STN_KERNEL_SYNTH_DUES_H
 #define STN_KERNEL_SYNTH_DUES_H
 
@@ -12,11 +11,8 @@
 enum { STN_DUE_POINTS = 17 };
 
 typedef struct stn_due {
-    uint16_t after;   /**< dense type that arms */
-    uint16_t handler; /**< dense type of the outermost handler that comes */
-    uint16_t taker;   /**< completion: dense type that names the instance then */
-    uint16_t cpu;     /**< where; STN_NO_CPU: where it was armed */
-    bool completion;  /**< late after the oldest was left, or the handler last came */
+    uint16_t after;                   /**< dense type that arms */
+    uint16_t handler;                 /**< dense type of the outermost handler that comes */
     uint64_t late_ns[STN_DUE_POINTS]; /**< rising quantiles */
 } stn_due;
 
@@ -29,27 +25,16 @@ typedef struct stn_dues {
 } stn_dues;
 
 typedef struct stn_due_case {
-    uint16_t after, handler; /**< completion: STN_SYMBOL_NONE if no handler came for it */
-    uint16_t taker, cpu;
-    bool completion, here; /**< on the CPU that armed it */
-    int64_t late_ns;       /**< completion: negative if it is not the handler's first */
+    uint16_t after, handler;
+    int64_t late_ns;
 } stn_due_case;
-
-/** A handler with those that it raised, of one CPU. */
-typedef struct stn_burst {
-    uint16_t handler; /**< STN_SYMBOL_NONE: none, or something was raised before */
-    uint64_t begin_ns;
-    bool timer, completion; /**< it had such a reason */
-} stn_burst;
 
 /** Collects cases from a walk; zero-initialise, then see every event before it is applied. */
 typedef struct stn_dues_builder {
     stn_due_case *cases;
     size_t count, capacity;
-    uint32_t *handlers, *reasons;   /**< [type_count] outermost handlers; those with a timer due */
-    uint32_t *bursts, *completions; /**< [type_count] likewise, those with something completed */
-    uint64_t *came_ns;              /**< [type_count] when one last completed something */
-    stn_burst *open;                /**< [cpu_count] */
+    uint32_t *handlers, *reasons; /**< [type_count] outermost handlers; those with a timer due */
+    uint8_t *open;                /**< [cpu_count] the handler open there has its reason */
 } stn_dues_builder;
 
 /** @param current  index of the running thread  @return STN_OK, STN_ENOMEM */
@@ -70,7 +55,6 @@ uint64_t stn_due_draw(const stn_due *due, stn_rng *rng);
 
 void stn_dues_put(const stn_dues *dues, stn_blob *blob);
 /** @return STN_OK; STN_EFORMAT, STN_ENOMEM */
-stn_status stn_dues_get(stn_dues *dues, stn_cursor *cursor, uint32_t type_count,
-                        uint16_t cpu_count) STN_MUST_USE;
+stn_status stn_dues_get(stn_dues *dues, stn_cursor *cursor, uint32_t type_count) STN_MUST_USE;
 
 #endif

@@ -16,6 +16,7 @@ enum {
     NOTHING_TRIES = 3,
     TYPE_TRIES = 24,
     SILENCE_NS = 1000000,
+    RETRY_NS = 200000,
     LATELY = 5000, /* events that count as of late */
     SLACK = 16,    /* of them that a type may have beyond its share */
     SILENCES = 64, /* in a row of all CPUs, after which anything will do */
@@ -132,31 +133,8 @@ void stn_generator_weigh(stn_generator *generator) {
     for (uint32_t t = 0; t < vocab->type_count; t++) {
         float usual = generator->usual[t] * LATELY;
         float weight = (usual + SLACK) / (generator->lately[t] + SLACK * 0.5F);
-        generator->weights[t] = weight < 1 && !generator->forced[t] ? weight * weight : 1;
+        generator->weights[t] = weight < 1 ? weight * weight : 1;
         generator->lately[t] *= 1 - (float)STN_WEIGH_EVERY / LATELY;
-    }
-}
-
-/* What follows from what came is no matter of shares: the end of a handler, and one that was
- * raised. */
-static void mark_forced(stn_generator *generator) {
-    const stn_vocab *vocab = &generator->model->vocab;
-    const stn_domains *domains = &generator->model->domains;
-    uint64_t raised = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        for (uint32_t t = 0; t < vocab->type_count; t++) {
-            const stn_type_keys *keys = &domains->types[t];
-            generator->forced[t] = vocab->types[t].frame == STN_FRAME_POP;
-            for (uint8_t k = 0; k < keys->count; k++) {
-                uint8_t domain = keys->keys[k].domain;
-                bool here = domains->scope[domain] == STN_SCOPE_CPU && domain < 64;
-                if (here && vocab->types[t].frame == STN_FRAME_NONE) {
-                    raised |= UINT64_C(1) << domain;
-                }
-                generator->forced[t] |=
-                    here && vocab->types[t].frame == STN_FRAME_PUSH && (raised >> domain & 1);
-            }
-        }
     }
 }
 
@@ -165,8 +143,7 @@ static stn_status begin_shares(stn_generator *generator) {
     generator->lately = stn_calloc(vocab->type_count, sizeof *generator->lately);
     generator->usual = stn_calloc(vocab->type_count, sizeof *generator->usual);
     generator->weights = stn_calloc(vocab->type_count, sizeof *generator->weights);
-    generator->forced = stn_calloc(vocab->type_count, sizeof *generator->forced);
-    if (!generator->lately || !generator->usual || !generator->weights || !generator->forced) {
+    if (!generator->lately || !generator->usual || !generator->weights) {
         return STN_ENOMEM;
     }
     double total = 0;
@@ -176,7 +153,6 @@ static stn_status begin_shares(stn_generator *generator) {
     for (uint32_t t = 0; t < vocab->type_count; t++) {
         generator->usual[t] = (float)((double)vocab->types[t].count / total);
     }
-    mark_forced(generator);
     return STN_OK;
 }
 
@@ -212,13 +188,17 @@ static void ask(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
     clock->time_ns = world->cpus[cpu].trigger_ns + stn_pace_trace(clock->speed, answer.step_ns);
 }
 
+static bool lives(const stn_generator *generator, uint16_t cpu) {
+    return !generator->live || generator->live[cpu];
+}
+
 /* Is the CPU idle, so that its next event is something that comes? */
 static bool waits(const stn_world *world, uint16_t cpu) {
     return world->cpus[cpu].depth == 0 && world->cpus[cpu].thread == cpu;
 }
 
 void stn_generator_wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns) {
-    if (!stn_generator_lives(generator, cpu)) {
+    if (!lives(generator, cpu)) {
         generator->clocks[cpu] = (stn_cpu_clock){.time_ns = UINT64_MAX, .type = STN_ANSWER_WAIT};
         return;
     }
@@ -341,6 +321,70 @@ static stn_status ring(stn_generator *generator, bool *agreed) {
     return status;
 }
 
+/* ---- timers --------------------------------------------------------------------------------- */
+
+/* Set the alarm of a timer that is armed. */
+static stn_status arm(stn_generator *generator, uint32_t index) {
+    stn_instance *timer = &generator->world.instances[index];
+    const stn_due *due =
+        timer->due_ns > 0 ? stn_dues_of(&generator->model->attr.dues, timer->last) : NULL;
+    if (!due || !stn_dues_driven(&generator->model->attr.dues, due->handler) ||
+        !lives(generator, timer->cpu)) {
+        return STN_OK;
+    }
+    timer->alarm_ns = timer->due_ns + stn_due_draw(due, &generator->rng);
+    generator->armed[timer->cpu]++;
+    return stn_alarms_add(&generator->due, timer->alarm_ns, (uint64_t)timer->cpu << 32 | index);
+}
+
+static stn_status arm_all(stn_generator *generator) {
+    stn_status status = STN_OK;
+    for (uint32_t i = 0; i < generator->world.instance_count && status == STN_OK; i++) {
+        if (generator->world.instances[i].used) {
+            status = arm(generator, i);
+        }
+    }
+    return status;
+}
+
+/* The timers that the event has armed. */
+static stn_status arm_named(stn_generator *generator) {
+    const stn_world *world = &generator->world;
+    const stn_type_keys *keys = &generator->model->domains.types[generator->draft.type];
+    stn_status status = STN_OK;
+    for (uint8_t k = 0; k < keys->count && status == STN_OK; k++) {
+        uint32_t index = world->cpus[generator->draft.cpu].last_instance[keys->keys[k].domain];
+        if (index != STN_WORLD_NONE && world->instances[index].last == generator->draft.type) {
+            status = arm(generator, index);
+        }
+    }
+    return status;
+}
+
+/* Let the handler come that the earliest alarm calls; in a handler, when that is over. */
+static stn_status expire(stn_generator *generator) {
+    stn_alarm alarm = stn_alarms_take(&generator->due);
+    uint16_t cpu = (uint16_t)(alarm.what >> 32);
+    stn_instance *timer = &generator->world.instances[(uint32_t)alarm.what];
+    bool stands = timer->used && timer->due_ns > 0 && timer->alarm_ns == alarm.due_ns;
+    const stn_due *due = stands ? stn_dues_of(&generator->model->attr.dues, timer->last) : NULL;
+    stn_cpu_clock *clock = &generator->clocks[cpu];
+    if (due && (generator->world.cpus[cpu].depth > 0 || clock->type == due->handler)) {
+        timer->alarm_ns = clock->time_ns + 1;
+        return stn_alarms_add(&generator->due, timer->alarm_ns, alarm.what);
+    }
+    if (!due) {
+        generator->armed[cpu]--;
+        return STN_OK;
+    }
+    clock->type = due->handler;
+    clock->time_ns = alarm.due_ns;
+    generator->world.cpus[cpu].due_timer = (uint32_t)alarm.what;
+    /* if the handler takes another one */
+    timer->alarm_ns = 2 * alarm.due_ns - timer->due_ns + RETRY_NS;
+    return stn_alarms_add(&generator->due, timer->alarm_ns, alarm.what);
+}
+
 /* ---- setting up ---------------------------------------------------------------------- */
 
 static size_t refused_size(const stn_generator *generator) {
@@ -418,7 +462,6 @@ stn_status stn_generator_go(stn_generator *generator, stn_err *err) {
     stn_status status = STN_OK;
     generator->alarms.count = generator->due.count = 0;
     memset(generator->armed, 0, generator->world.cpu_count * sizeof *generator->armed);
-    memset(generator->queues, 0, generator->model->attr.dues.count * sizeof *generator->queues);
     generator->wound = false;
     generator->waking = STN_ANSWER_WAIT;
     for (uint32_t t = vocab->type_count; t-- > 0;) {
@@ -432,7 +475,7 @@ stn_status stn_generator_go(stn_generator *generator, stn_err *err) {
         status = set_alarms(generator);
     }
     if (status == STN_OK) {
-        status = stn_generator_arm_all(generator);
+        status = arm_all(generator);
     }
     return status == STN_OK ? STN_OK : stn_err_set(err, status, "out of memory for a generator");
 }
@@ -444,10 +487,9 @@ static stn_status begin(stn_generator *generator, const stn_generate_options *op
     generator->refused = stn_calloc(1, refused_size(generator));
     generator->clocks = stn_calloc(model->attr.cpu_count, sizeof *generator->clocks);
     generator->armed = stn_calloc(model->attr.cpu_count, sizeof *generator->armed);
-    generator->queues = stn_calloc(model->attr.dues.count + 1, sizeof *generator->queues);
     generator->not_driven = stn_calloc(generator->words, sizeof *generator->not_driven);
-    if (!generator->refused || !generator->clocks || !generator->armed || !generator->queues ||
-        !generator->not_driven || begin_shares(generator) != STN_OK) {
+    if (!generator->refused || !generator->clocks || !generator->armed || !generator->not_driven ||
+        begin_shares(generator) != STN_OK) {
         return stn_err_set(err, STN_ENOMEM, "out of memory for a generator");
     }
     stn_status status = stn_world_init(&generator->world, &model->vocab, &model->domains,
@@ -553,12 +595,10 @@ void stn_generator_free(stn_generator *generator) {
         stn_alarms_fini(&generator->alarms);
         stn_alarms_fini(&generator->due);
         stn_free(generator->armed);
-        stn_free(generator->queues);
         stn_free(generator->not_driven);
         stn_free(generator->usual);
         stn_free(generator->lately);
         stn_free(generator->weights);
-        stn_free(generator->forced);
         stn_free(generator);
     }
 }
@@ -633,8 +673,9 @@ static stn_status step_guided(stn_generator *generator, bool *agreed) {
             return STN_END;
         }
         uint64_t due_ns = generator->due.count > 0 ? generator->due.heap[0].due_ns : UINT64_MAX;
-        if (due_ns <= clock->time_ns && (alarms->count == 0 || due_ns <= alarms->heap[0].due_ns)) {
-            status = stn_generator_expire(generator);
+        if (due_ns <= clock->time_ns &&
+            (alarms->count == 0 || due_ns <= alarms->heap[0].due_ns)) {
+            status = expire(generator);
         } else if (alarms->count > 0 && alarms->heap[0].due_ns < clock->time_ns) {
             status = ring(generator, agreed);
         } else if (clock->attempt >= TYPE_TRIES) {
@@ -725,7 +766,7 @@ stn_status stn_generator_next(stn_generator *generator, stn_event *event, stn_er
         !generator->live && set_alarm(generator, world->fallen, true) != STN_OK) {
         return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
     }
-    if (stn_generator_arm_named(generator) != STN_OK) {
+    if (arm_named(generator) != STN_OK) {
         return stn_err_set(err, STN_ENOMEM, "out of memory while generating");
     }
     stn_generator_wind(generator, generator->draft.cpu, 0);

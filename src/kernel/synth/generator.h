@@ -20,12 +20,6 @@ typedef struct stn_cpu_clock {
     double speed; /**< that the time to its event runs at, see pace.h */
 } stn_cpu_clock;
 
-/** Of what is to be completed. */
-typedef struct stn_queue {
-    bool armed;       /**< it has an alarm */
-    uint64_t from_ns; /**< that is counted from here */
-} stn_queue;
-
 struct stn_generator {
     const stn_model *model;
     stn_catalog *catalog;
@@ -43,14 +37,12 @@ struct stn_generator {
     stn_alarms alarms;    /**< of sleepers, by tid */
     stn_alarms due;       /**< of timers, by index */
     uint32_t *armed;      /**< [cpu_count] of them, those overtaken too */
-    stn_queue *queues;    /**< [dues.count] */
     uint64_t *not_driven; /**< [words] no bit set */
     uint32_t waking;      /**< type that begins to wake, or STN_ANSWER_WAIT */
     uint32_t silences;    /**< in a row */
     float *usual;         /**< [type_count] share in training */
     float *lately;        /**< [type_count] events, those long ago counting less */
     float *weights;       /**< [type_count] of stn_ask */
-    bool *forced;         /**< [type_count] its weight is 1 */
     void *run;            /**< the kind's own */
     stn_pace pace;
     const stn_script *script; /**< borrowed; NULL: none */
@@ -83,21 +75,6 @@ stn_status stn_generator_blank(stn_generator **out, const stn_model *model,
 stn_status stn_generator_go(stn_generator *generator, stn_err *err) STN_MUST_USE;
 /** Wind the clock of a CPU where another event is to come next. */
 void stn_generator_wind(stn_generator *generator, uint16_t cpu, uint64_t elapsed_ns);
-
-/** May something come on a CPU? */
-bool stn_generator_lives(const stn_generator *generator, uint16_t cpu);
-
-/* ---- what is due (expire.c) -------------------------------------------------------- */
-
-/** Set the alarms of all that is armed or left to a device. @return STN_OK, STN_ENOMEM */
-stn_status stn_generator_arm_all(stn_generator *generator) STN_MUST_USE;
-/** The same of what the last event named. @return STN_OK, STN_ENOMEM */
-stn_status stn_generator_arm_named(stn_generator *generator) STN_MUST_USE;
-/** Take the earliest alarm, there must be one: the clock of its CPU fires with the handler that
- *  comes for it, or, if the CPU is busy, rings later. @return STN_OK, STN_ENOMEM */
-stn_status stn_generator_expire(stn_generator *generator) STN_MUST_USE;
-
-/* ---- pace ---------------------------------------------------------------------------- */
 
 /** From now on at the generator's rate. @param span_s  for so long; 0: not known */
 void stn_generator_hurry(stn_generator *generator, double span_s);

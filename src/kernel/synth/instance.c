@@ -46,15 +46,12 @@ stn_status stn_instance_init(stn_world *world) {
     world->buckets = stn_malloc(BUCKETS * sizeof *world->buckets);
     world->instance_lists = stn_malloc(lists * sizeof *world->instance_lists);
     world->like_lists = stn_malloc(world->vocab->type_count * sizeof *world->like_lists);
-    size_t soles = (size_t)world->cpu_count * world->vocab->type_count;
-    world->sole = stn_malloc((soles + 1) * sizeof *world->sole);
-    if (!world->buckets || !world->instance_lists || !world->like_lists || !world->sole) {
+    if (!world->buckets || !world->instance_lists || !world->like_lists) {
         return STN_ENOMEM;
     }
     for (uint32_t t = 0; t < world->vocab->type_count; t++) {
         world->like_lists[t] = (stn_list){STN_WORLD_NONE, STN_WORLD_NONE, 0};
     }
-    memset(world->sole, 0xff, (soles + 1) * sizeof *world->sole);
     memset(world->buckets, 0xff, BUCKETS * sizeof *world->buckets);
     for (size_t i = 0; i < lists; i++) {
         world->instance_lists[i] = (stn_list){STN_WORLD_NONE, STN_WORLD_NONE, 0};
@@ -67,7 +64,6 @@ void stn_instance_fini(stn_world *world) {
     stn_free(world->buckets);
     stn_free(world->instance_lists);
     stn_free(world->like_lists);
-    stn_free(world->sole);
     stn_free(world->instances);
 }
 
@@ -182,20 +178,13 @@ static bool is_raised(const stn_world *world, const stn_instance *instance) {
            world->vocab->types[instance->last].frame == STN_FRAME_NONE;
 }
 
-/* An instance is raised, or is no more. */
-static void turn_raised(stn_world *world, const stn_instance *instance) {
-    stn_cpu *cpu = &world->cpus[instance->scope];
-    cpu->raised ^= instance->hash;
-    cpu->pending ^= UINT64_C(1) << ((uint64_t)instance->parts[0].v & 63);
-}
-
 static void set_last(stn_world *world, uint32_t index, uint16_t type) {
     unlink_like(world, index);
     stn_instance *instance = &world->instances[index];
     bool raised = is_raised(world, instance);
     instance->last = type;
     if (is_raised(world, instance) != raised) {
-        turn_raised(world, instance);
+        world->cpus[instance->scope].raised ^= instance->hash;
     }
     stn_list *list = like_list(world, instance);
     if (!list) {
@@ -217,7 +206,7 @@ static void drop_instance(stn_world *world, uint32_t index) {
     unlink_instance(world, index);
     unlink_like(world, index);
     if (is_raised(world, instance)) {
-        turn_raised(world, instance);
+        world->cpus[instance->scope].raised ^= instance->hash;
     }
     uint32_t *at = &world->buckets[instance->hash & (world->bucket_count - 1)];
     while (*at != index) {
@@ -267,24 +256,6 @@ static uint32_t new_instance(stn_world *world, uint8_t domain, uint32_t scope, c
     return index;
 }
 
-/* Types that tell instances apart by what they are take the restored one for theirs. */
-static void note_sole(stn_world *world, uint32_t index) {
-    const stn_instance *instance = &world->instances[index];
-    for (uint32_t t = 0; t < world->vocab->type_count; t++) {
-        const stn_vtype *type = &world->vocab->types[t];
-        const stn_type_keys *keys = &world->domains->types[t];
-        if (type->split_field < 0 || instance->cpu >= world->cpu_count || keys->count == 0 ||
-            keys->keys[0].domain != instance->domain) {
-            continue;
-        }
-        stn_val is = stn_instance_value(instance, type->fields[type->split_field].name);
-        if (is.kind != STN_VAL_NONE && stn_val_equal(is, type->split_val)) {
-            world->sole[(size_t)instance->cpu * world->vocab->type_count + t] =
-                (stn_named){index, instance->hash};
-        }
-    }
-}
-
 stn_status stn_instance_restore(stn_world *world, const stn_instance *instance) {
     uint64_t hash =
         key_hash(instance->domain, instance->scope, instance->parts, instance->part_count);
@@ -304,15 +275,7 @@ stn_status stn_instance_restore(stn_world *world, const stn_instance *instance) 
     to->val_count = instance->val_count;
     memcpy(to->names, instance->names, sizeof to->names);
     memcpy(to->vals, instance->vals, sizeof to->vals);
-    note_sole(world, index);
     return STN_OK;
-}
-
-uint32_t stn_instance_sole(const stn_world *world, uint16_t cpu, uint32_t type) {
-    stn_named named = world->sole[(size_t)cpu * world->vocab->type_count + type];
-    bool there = named.index != STN_WORLD_NONE && world->instances[named.index].used &&
-                 world->instances[named.index].hash == named.serial;
-    return there ? named.index : STN_WORLD_NONE;
 }
 
 stn_val stn_instance_value(const stn_instance *instance, uint32_t name) {
@@ -407,13 +370,8 @@ stn_status stn_instance_touch(stn_world *world, const stn_draft *draft, uint32_t
         if (cpu->depth == 0) {
             instance->owner = world->threads[thread].tid;
         }
-        if (k == 0) {
-            world->sole[(size_t)draft->cpu * world->vocab->type_count + draft->type] =
-                (stn_named){index, hash};
-        }
         set_last(world, index, (uint16_t)draft->type);
         instance->cpu = draft->cpu;
-        instance->touched_ns = draft->time_ns;
         instance->due_ns = 0;
         keep_values(world, instance, draft);
     }

@@ -26,6 +26,8 @@ static const role_row role_rows[] = {
     {"sched_process_exit", STN_ROLE_EXIT, "pid", NULL, NULL},
     {"sched_process_free", STN_ROLE_FREE, "pid", NULL, NULL},
     {"task_rename", STN_ROLE_RENAME, "pid", NULL, NULL},
+    {"sys_enter_exit", STN_ROLE_QUIT, NULL, NULL, NULL},
+    {"sys_enter_exit_group", STN_ROLE_QUIT, NULL, NULL, NULL},
 };
 
 typedef struct meaning_row {

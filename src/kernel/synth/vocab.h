@@ -47,6 +47,7 @@ typedef enum stn_role {
     STN_ROLE_EXIT,
     STN_ROLE_FREE,
     STN_ROLE_RENAME,
+    STN_ROLE_QUIT, /**< a call that nobody comes back from */
 } stn_role;
 
 /** How a type stands to the handlers of its CPU (interrupts, softirqs, expiring timers). */

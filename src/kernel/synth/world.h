@@ -103,12 +103,11 @@ typedef enum stn_returned {
 typedef struct stn_instance {
     uint8_t domain, part_count;
     bool used;
-    bool open;           /**< an entry named it, and no exit since */
-    uint16_t last;       /**< dense type that touched it last */
-    uint16_t cpu;        /**< where */
-    uint64_t touched_ns; /**< when */
-    int32_t owner;       /**< thread that touched it last outside handlers */
-    uint32_t scope;      /**< CPU or thread index */
+    bool open;      /**< an entry named it, and no exit since */
+    uint16_t last;  /**< dense type that touched it last */
+    uint16_t cpu;   /**< where */
+    int32_t owner;  /**< thread that touched it last outside handlers */
+    uint32_t scope; /**< CPU or thread index */
     uint32_t older, newer;
     uint32_t like_older, like_newer; /**< scope ALL: among those that the same type touched last */
     uint32_t chain;                  /**< next in the hash bucket */
@@ -130,7 +129,6 @@ typedef struct stn_cpu {
     uint16_t history[STN_HISTORY];
     uint64_t last_ns;    /**< of its last event */
     uint64_t raised;     /**< hashes of its instances that were raised and not entered, xored */
-    uint64_t pending;    /**< bits: the numbers of those, modulo 64 */
     uint32_t due_timer;  /**< instance that the handler comes for; the generator's */
     uint64_t opened_ns;  /**< when its outermost handler was opened */
     uint64_t trigger_ns; /**< of that, or of a later change to who waits here */
@@ -189,7 +187,6 @@ typedef struct stn_world {
     uint32_t instance_free;
     uint32_t *buckets; /**< [bucket_count] */
     uint32_t bucket_count;
-    stn_named *sole;          /**< [cpu_count][type_count] what the type named last on the CPU */
     stn_list *like_lists;     /**< [type_count] instances of scope ALL by the type touched last */
     stn_list *instance_lists; /**< [domain] for scope ALL, then [domain][cpu] */
 } stn_world;
@@ -269,8 +266,6 @@ stn_status stn_instance_touch(stn_world *world, const stn_draft *draft,
 stn_status stn_instance_restore(stn_world *world, const stn_instance *instance) STN_MUST_USE;
 /** Forget the instances of a thread that is gone. */
 void stn_instance_drop_thread(stn_world *world, uint32_t thread);
-/** What events of @p type named last on a CPU, if it is still there; else STN_WORLD_NONE. */
-uint32_t stn_instance_sole(const stn_world *world, uint16_t cpu, uint32_t type);
 /** Value of the field @p name that @p instance remembers; kind NONE if it does not. */
 stn_val stn_instance_value(const stn_instance *instance, uint32_t name);
 stn_status stn_instance_init(stn_world *world) STN_MUST_USE;
