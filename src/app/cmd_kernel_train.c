@@ -259,7 +259,8 @@ static const stn_option options[] = {
     {"context", 0, STN_OPTION_COUNT, offsetof(train_args, context), "N",
      "diffusion: events of a CPU that the network looks back (default 512)", false},
     {"channels", 0, STN_OPTION_TEXT, offsetof(train_args, channels), "LIST",
-     "diffusion: event,dt for the light model; event,dt,cpu,tid,comm,ret,other,load (default)", false},
+     "diffusion: event,dt for the light model; event,dt,cpu,tid,comm,ret,other,load (default)",
+     false},
     {"workload", 'w', STN_OPTION_TEXTS, offsetof(train_args, workloads), "NAME=TRACE",
      "diffusion: workload of a trace, instead of its file's name up to the first dot; may be "
      "repeated",

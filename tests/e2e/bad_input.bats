@@ -214,3 +214,20 @@ refused() {
     [ "$(ls)" = head.csv ]
     standin kernel convert --verify head.csv a.txt
 }
+
+# libbabeltrace2 asserts what these heads do not hold: sizes with their top bit set, a time
+# beyond all times.
+@test "damaged heads of CTF packets are told, not asserted" {
+    standin kernel convert --quiet "$STN_SOURCE_DIR/examples/backup.run3.txt.zst" whole.ctf
+    for at in 55 63; do
+        rm -rf damaged.ctf
+        cp -r whole.ctf damaged.ctf
+        printf '\xff' | dd of=damaged.ctf/channel0_0 bs=1 seek=$at conv=notrunc status=none
+        refused damaged.ctf
+    done
+    rm -rf damaged.ctf
+    cp -r whole.ctf damaged.ctf
+    printf '\xff\xff\xff\xff\xff\xff\xff\xff' |
+        dd of=damaged.ctf/channel0_0 bs=1 seek=32 conv=notrunc status=none
+    refused damaged.ctf
+}

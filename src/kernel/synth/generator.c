@@ -673,8 +673,7 @@ static stn_status step_guided(stn_generator *generator, bool *agreed) {
             return STN_END;
         }
         uint64_t due_ns = generator->due.count > 0 ? generator->due.heap[0].due_ns : UINT64_MAX;
-        if (due_ns <= clock->time_ns &&
-            (alarms->count == 0 || due_ns <= alarms->heap[0].due_ns)) {
+        if (due_ns <= clock->time_ns && (alarms->count == 0 || due_ns <= alarms->heap[0].due_ns)) {
             status = expire(generator);
         } else if (alarms->count > 0 && alarms->heap[0].due_ns < clock->time_ns) {
             status = ring(generator, agreed);

@@ -14,6 +14,7 @@
 #include "core/base/alloc.h"
 #include "kernel/trace/canon.h"
 #include "kernel/trace/format.h"
+#include "kernel/trace/guard.h"
 #include "kernel/trace/read_ctf_event.h"
 #include "kernel/trace/read_mark.h"
 #include "kernel/trace/read_thread.h"
@@ -332,20 +333,55 @@ static stn_status build_with(ctf_reader *reader, const bt_plugin *ctf, const bt_
     return connect_sink(reader, err);
 }
 
+/* The library ended what it did: nothing of it is touched again. */
+static stn_status gave_up(ctf_reader *reader, stn_err *err) {
+    reader->graph = NULL;
+    reader->held = NULL;
+    reader->batch_count = reader->batch_at = 0;
+    reader->over = true;
+    return stn_err_set(err, STN_EFORMAT,
+                       "the trace is damaged: libbabeltrace2 gave up on the head of a packet");
+}
+
+typedef struct building {
+    ctf_reader *reader;
+    const bt_plugin *ctf, *utils;
+    stn_err *err;
+    stn_status status;
+} building;
+
+static void build_guarded(void *self) {
+    building *what = self;
+    what->status = build_with(what->reader, what->ctf, what->utils, what->err);
+}
+
 static stn_status build_graph(ctf_reader *reader, stn_err *err) {
     bt_logging_set_global_level(BT_LOGGING_LEVEL_NONE);
     const bt_plugin *ctf = plugin_find("ctf");
     const bt_plugin *utils = plugin_find("utils");
-    stn_status status = ctf && utils
-                            ? build_with(reader, ctf, utils, err)
-                            : stn_err_set(err, STN_EUNSUPPORTED,
-                                          "libbabeltrace2 has no plugin 'ctf' or no 'utils'");
+    building what = {reader, ctf, utils, err, STN_OK};
+    if (!ctf || !utils) {
+        what.status =
+            stn_err_set(err, STN_EUNSUPPORTED, "libbabeltrace2 has no plugin 'ctf' or no 'utils'");
+    } else if (!stn_guard(build_guarded, &what)) {
+        return gave_up(reader, err);
+    }
     bt_plugin_put_ref(utils);
     bt_plugin_put_ref(ctf);
-    return status;
+    return what.status;
 }
 
 /* ---- messages -------------------------------------------------------- */
+
+typedef struct running {
+    bt_graph *graph;
+    bt_graph_run_once_status status;
+} running;
+
+static void run_guarded(void *self) {
+    running *what = self;
+    what->status = bt_graph_run_once(what->graph);
+}
 
 static stn_status next_message(ctf_reader *reader, const bt_message **message, stn_err *err) {
     while (reader->batch_at == reader->batch_count) {
@@ -354,7 +390,11 @@ static stn_status next_message(ctf_reader *reader, const bt_message **message, s
         if (reader->over) {
             return STN_END;
         }
-        switch (bt_graph_run_once(reader->graph)) {
+        running what = {reader->graph, BT_GRAPH_RUN_ONCE_STATUS_ERROR};
+        if (!stn_guard(run_guarded, &what)) {
+            return gave_up(reader, err);
+        }
+        switch (what.status) {
         case BT_GRAPH_RUN_ONCE_STATUS_OK:
         case BT_GRAPH_RUN_ONCE_STATUS_AGAIN:
             break;
