@@ -161,6 +161,8 @@ teardown() {
 @test "record: no room for what was recorded names the output and leaves nothing" {
     run bash -c 'trap "" XFSZ; ulimit -f 64; exec standin kernel record -o a.dat -- sleep 0.2'
     [ "$status" = 1 ]
-    [ "$output" = "standin kernel record: a.dat: cannot keep what was recorded: File too large" ]
+    # while it records, or, of few events, when it puts them together
+    [ "${#lines[@]}" = 1 ]
+    [[ "$output" == "standin kernel record: a.dat: "*"File too large"* ]]
     [ -z "$(ls -A)" ]
 }
