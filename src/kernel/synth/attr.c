@@ -518,11 +518,18 @@ static bool leaves_rightly(const drawing *d) {
     return leaves != STN_LEAVES_GONE || current->exiting;
 }
 
+/* Does a thread of a name less remain, or begin to? */
+static bool ends_name(const stn_vtype *type) {
+    return type->role == STN_ROLE_EXIT || type->role == STN_ROLE_RENAME ||
+           type->role == STN_ROLE_QUIT;
+}
+
 /* A workload goes on: the last thread of a name that was always there does not end. */
 static bool may_end(const drawing *d) {
-    uint32_t comm = d->world->threads[d->subject.current].comm;
-    const stn_crowd *crowd = crowd_of(d->attr, comm);
-    return !crowd || crowd->least == 0 || stn_world_named(d->world, comm) > crowd->least;
+    const stn_thread *current = &d->world->threads[d->subject.current];
+    const stn_crowd *crowd = crowd_of(d->attr, current->comm);
+    return current->quits || !crowd || crowd->least == 0 ||
+           stn_world_named(d->world, current->comm) > crowd->least;
 }
 
 uint64_t stn_attr_told(const stn_attr *attr, const stn_world *world, const stn_draft *draft,
@@ -562,8 +569,7 @@ bool stn_attr_propose(const stn_attr *attr, stn_world *world, uint32_t attempt, 
         uint64_t told = wide ? 0 : stn_attr_told(attr, world, draft, current);
         d.template = stn_template_draw(&attr->templates, world, draft, current, told, wide, rng);
     }
-    bool ends = d.type->role >= STN_ROLE_EXIT && d.type->role != STN_ROLE_FREE;
-    if ((ends && !may_end(&d)) || !draw_named(&d)) {
+    if ((ends_name(d.type) && !may_end(&d)) || !draw_named(&d)) {
         return false;
     }
     draw_rest(&d);

@@ -165,6 +165,7 @@ static stn_status restore_thread(const stn_start *start, stn_world *world, uint3
     to->comm = from->comm;
     to->depth = from->depth;
     to->exiting = from->exiting;
+    to->quits = from->quits;
     to->waked = from->state == STN_THREAD_WAKING || from->state == STN_THREAD_WOKEN;
     memcpy(to->open, from->open, sizeof to->open);
     for (int i = 0; i < STN_OPEN_DEPTH; i++) {
@@ -230,6 +231,7 @@ static void put_thread(const stn_thread *thread, stn_blob *blob) {
     stn_blob_u32(blob, thread->comm);
     stn_blob_u8(blob, thread->state);
     stn_blob_u8(blob, thread->exiting);
+    stn_blob_u8(blob, thread->quits);
     stn_blob_u16(blob, thread->cpu);
     stn_blob_u64(blob, thread->since_ns);
     stn_blob_u8(blob, thread->depth);
@@ -295,6 +297,7 @@ static bool get_thread(stn_thread *thread, stn_cursor *cursor, const stn_start *
     thread->comm = stn_cursor_u32(cursor);
     thread->state = stn_cursor_u8(cursor);
     thread->exiting = stn_cursor_u8(cursor) != 0;
+    thread->quits = stn_cursor_u8(cursor) != 0;
     thread->cpu = stn_cursor_u16(cursor);
     thread->since_ns = stn_cursor_u64(cursor);
     thread->depth = stn_cursor_u8(cursor);

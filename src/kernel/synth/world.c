@@ -345,6 +345,7 @@ uint32_t stn_world_named(const stn_world *world, uint32_t comm) {
     for (size_t i = world->cpu_count; i < world->thread_count; i++) {
         const stn_thread *thread = &world->threads[i];
         count += thread->used && thread->comm == comm && !thread->exiting &&
+                 !thread->quits &&
                  thread->state != STN_THREAD_DEAD;
     }
     return count;
@@ -679,6 +680,7 @@ stn_status stn_world_apply(stn_world *world, const stn_draft *draft) {
             history_push(in->history, symbol);
         }
         update_open(world, &world->threads[current], type, symbol);
+        in->quits |= type->role == STN_ROLE_QUIT;
         if (type->partner != STN_PARTNER_NONE) {
             note_return(world, in, type, draft);
         }

@@ -74,6 +74,7 @@ typedef struct stn_thread {
     uint8_t returned; /**< stn_returned: by its last call */
     bool waked;       /**< its wake-up has begun and not ended */
     bool exiting;     /**< had its exit event */
+    bool quits;       /**< is in a call that it does not come back from */
     bool born;        /**< was made in this trace */
     bool used;
     uint16_t cpu;      /**< where it runs, ran, or is to run */
