@@ -344,8 +344,7 @@ uint32_t stn_world_named(const stn_world *world, uint32_t comm) {
     uint32_t count = 0;
     for (size_t i = world->cpu_count; i < world->thread_count; i++) {
         const stn_thread *thread = &world->threads[i];
-        count += thread->used && thread->comm == comm && !thread->exiting &&
-                 !thread->quits &&
+        count += thread->used && thread->comm == comm && !thread->exiting && !thread->quits &&
                  thread->state != STN_THREAD_DEAD;
     }
     return count;
